@@ -26,9 +26,9 @@ const END_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct CallRunner<'a> {
     /// Keeps its sandboxes warm between batches of calls.
     scheduler: Arc<CallScheduler<'a>>,
-    /// Ends everything: Ctrl-C.
+    /// Cancelled by Ctrl-C; ends all calls.
     cancel: CancelToken,
-    /// No call begins after it.
+    /// No call is started after this time.
     deadline: Option<Instant>,
     /// No rerun begins after it.
     end: Option<Instant>,
@@ -66,7 +66,7 @@ impl<'a> CallRunner<'a> {
         Self { deadline: self.end, ..self.clone() }
     }
 
-    /// Whether measuring coverage costs next to nothing.
+    /// Whether recording coverage costs next to nothing.
     pub(crate) fn has_cheap_coverage(&self) -> bool {
         self.has_cheap_coverage
     }
@@ -248,7 +248,7 @@ mod tests {
     fn a_stored_call_keeps_its_confinement() {
         let usual = SandboxSpec::new(None);
         let confinement_of = |call: Call| {
-            // As a failure stores it.
+            // The form in which a failure is stored.
             let stored = serde_json::to_string(&call).unwrap();
             build_job(&usual, serde_json::from_str(&stored).unwrap()).spec.confinement
         };

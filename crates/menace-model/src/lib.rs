@@ -1,4 +1,4 @@
-//! The nouns of Menace: what a section, a parameter, an import or a finding is.
+//! The data types of Menace: sections, parameters, calls, outcomes, findings.
 //!
 //! Data only. Reading Python belongs to `menace-source`, choosing calls to
 //! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O; [`now_ms`] reads the

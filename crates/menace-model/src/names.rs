@@ -2,7 +2,7 @@
 
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The candidate closest to `typed`, ignoring case, when it is close enough to be a slip.
+/// The candidate closest to `typed`, ignoring case, if it is close enough to be a typing error.
 pub fn closest_name<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -27,7 +27,7 @@ pub fn suggest_names_or<'a>(
     format_suggestion_or(&closest_names(typed, candidates), otherwise)
 }
 
-/// The same for names that are known to be close.
+/// Like [`suggest_names_or`], for names that are known to be close.
 pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
     match format_suggestion(names).as_deref().unwrap_or(otherwise) {
         "" => String::new(),
@@ -35,14 +35,14 @@ pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
     }
 }
 
-/// The first few of the names.
+/// A question with at most `MAX_SUGGESTIONS` of the names; `None` without names.
 fn format_suggestion(names: &[&str]) -> Option<String> {
     let quoted: Vec<_> =
         names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();
     (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
 }
 
-/// All candidates that are equally close, in the order of their names.
+/// All candidates that are equally close, sorted by name.
 pub fn closest_names<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -59,7 +59,8 @@ pub fn closest_names<'a>(
     close.into_iter().take_while(|(distance, _)| *distance == least).map(|(_, it)| it).collect()
 }
 
-/// How many slips a name of this length forgives: short names are too alike for more than one.
+/// How many typing errors are allowed for a name of this length: short names are similar to each
+/// other.
 fn max_typos(known: &str) -> usize {
     match known.chars().count() {
         0..=4 => 1,

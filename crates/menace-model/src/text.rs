@@ -1,4 +1,4 @@
-//! Text for people that every crate writes the same way.
+//! Formats text for display, in the same way in all crates.
 
 use std::error::Error;
 
@@ -42,7 +42,7 @@ pub fn format_count(count: usize, noun: &str) -> String {
     format!("{count} {}", pluralize(noun, count as u64))
 }
 
-/// At most `max` characters of a text, and `…` where there are more.
+/// The first `max` characters of a text, followed by `…` if there are more.
 pub fn truncate_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,4 +1,4 @@
-//! Why Menace could not do its job. What a guest does is never an error.
+//! Errors of Menace itself. What a guest does is never an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum SandboxError {
     Repository { path: PathBuf, source: io::Error },
     #[error("cannot start a sandbox")]
     Start { source: io::Error },
-    /// Fail closed: without isolation, nothing runs.
+    /// Without isolation, nothing is run.
     #[error("cannot build a sandbox: {0}; `menace doctor` tells what this machine lacks")]
     BuildFailed(String),
     #[error(
@@ -36,7 +36,7 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// Whether a sandbox was gone, or gave up, before it was given the call.
+    /// Whether the sandbox was gone, or could not be built, before it received the call.
     pub(crate) fn failed_before_call(&self) -> bool {
         match self {
             Self::ConnectionLost(source) => source.kind() == io::ErrorKind::BrokenPipe,

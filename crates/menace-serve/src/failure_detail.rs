@@ -32,7 +32,7 @@ pub(crate) struct FailureDetail {
     pub verdict: String,
     pub input: String,
     pub shrunk: Option<String>,
-    /// What that one still needs, where it is less than what the call had.
+    /// The conditions of the shrunk call, if they are fewer than those of the call.
     pub shrunk_conditions: Option<Vec<String>>,
     pub conditions: Vec<String>,
     pub seed: String,

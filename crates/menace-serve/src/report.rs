@@ -1,7 +1,7 @@
 //! One run in one HTML file that can be sent to a colleague: no network, no scripts.
 //!
-//! Invariant: its size is bounded, however much has failed: the numbers of failures that are shown
-//! in full and that are listed have limits, and the report says when one is reached.
+//! Invariant: the size is bounded, however much has failed: the failures shown in full and those
+//! listed are limited, and the report says when a limit was reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +35,7 @@ const MAX_LISTED_FAILURES: usize = 500;
 /// Modules in the table, and lines of every other list.
 const MAX_MODULES: usize = 100;
 const MAX_WEAK_SECTIONS: usize = 25;
-/// Of each of the weakest sections.
+/// The most failures shown for each of the weakest sections.
 const MAX_FAILURES_PER_SECTION: usize = 5;
 const MAX_LIST_LINES: usize = 200;
 
@@ -43,14 +43,14 @@ const MAX_LIST_LINES: usize = 200;
 #[derive(Debug, Clone, Default)]
 pub struct ImportGraph {
     pub nodes: Vec<ImportGraphNode>,
-    /// From importer to imported, as places in `nodes`.
+    /// From importer to imported module, as indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportGraphNode {
     pub path: String,
-    /// No module imports it, and it does not run without being imported.
+    /// Whether no module imports it, although it does nothing when it is run directly.
     pub orphan: bool,
 }
 
@@ -85,7 +85,7 @@ struct HtmlReport {
     discrepancies: Vec<String>,
 }
 
-/// One of the weakest, with what fails in it.
+/// One of the weakest sections, with its failures.
 #[derive(Debug, Serialize)]
 struct WeakSection {
     section: String,
@@ -114,8 +114,8 @@ struct ListedFailure {
     has_detail: bool,
 }
 
-/// Writes the report of a run, by its id or the beginning of it; of the last one that has results
-/// without.
+/// Renders the report of a run, given its id or the beginning of it; without one, of the last run
+/// with results.
 pub fn render_report(
     source: &DataSource,
     run: Option<&str>,
@@ -176,7 +176,7 @@ pub fn render_report(
     render("report.html", page)
 }
 
-/// Values that one scale can hold, or the others.
+/// Values with a bounded range, which fit one scale, or the others.
 fn synergy_values(report: &RunReport, bounded: bool) -> Vec<(String, f64)> {
     let values = report.synergy.iter().filter(|(name, _)| is_bounded(name) == bounded);
     values.map(|(name, value)| (name.clone(), *value)).collect()
@@ -242,7 +242,7 @@ fn failures_worst_first(
     Ok(failures)
 }
 
-/// Sections by what they are worth, the least first; those without a number were never called.
+/// Sections by ROI, lowest first; those without one were never called.
 fn sections_by_roi(store: &Store, shown: &SelectedRun) -> ServeResult<Vec<SectionRecord>> {
     let Some(cycle) = shown.cycle else { return Ok(Vec::new()) };
     let mut sections = store.sections(&shown.run.id, cycle)?;

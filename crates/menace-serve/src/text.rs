@@ -13,7 +13,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The same, appended. What is not printable is shown as an escape.
+/// Appends the escaped text. Unprintable characters are shown as escapes.
 pub(crate) fn escape_to(out: &mut String, text: &str) {
     for char in menace_model::escape_but_lines(text).chars() {
         match char {
@@ -50,7 +50,7 @@ pub(crate) fn format_number(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    // What sums of rounded numbers leave is nothing.
+    // Smaller values are rounding errors of sums.
     let value = if value.abs() < 1e-15 { 0.0 } else { value };
     let size = value.abs();
     let digits = match size {
@@ -70,7 +70,7 @@ fn format_signed_thousands(value: f64) -> String {
     format!("{sign}{}", format_thousands(value.abs().min(1e18).round() as u64))
 }
 
-/// Something that may have been counted: without digits that say nothing.
+/// A number that may be a count: whole numbers have no decimals.
 pub(crate) fn format_amount(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format_signed_thousands(value);
@@ -93,7 +93,7 @@ pub(crate) fn format_timestamp(ms: i64) -> String {
     menace_model::format_utc(ms, "%Y-%m-%d %H:%M:%S")
 }
 
-/// For a query in an address.
+/// Escapes text for a query string.
 pub(crate) fn percent_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

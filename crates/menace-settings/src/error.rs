@@ -1,4 +1,4 @@
-//! What makes settings unusable. All problems are collected and reported at once.
+//! Errors that make settings unusable. All of them are collected and reported at once.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::SettingOrigin;
 use crate::trusted_files::TrustedFilesError;
 
-/// One problem, saying what it is about and what to do.
+/// One error; the message names its place and what to do.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     #[error(
@@ -18,7 +18,7 @@ pub enum SettingsError {
     )]
     Malformed {
         name: &'static str,
-        /// Quoted, and masked where the value may hold a password.
+        /// In quotes, and masked if the value may contain a password.
         value: String,
         origin: SettingOrigin,
         expected: String,

@@ -30,7 +30,7 @@ impl FactsCacheKey {
     }
 }
 
-/// Why a cache could not be used or written; nothing but time is lost.
+/// Why a cache could not be read or written; the analysis only takes longer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactsCacheError {
     #[error("analysis cache `{}` is damaged and will be rebuilt", .path.display())]
@@ -49,13 +49,13 @@ pub(crate) struct FactsCache {
 }
 
 impl FactsCache {
-    /// The file that belongs to a repository.
+    /// The cache file of a repository.
     pub(crate) fn file_path(directory: &Path, repository: &Path) -> PathBuf {
         let name = blake3::hash(repository.as_os_str().as_encoded_bytes()).to_hex();
         directory.join(format!("source-{}.bin", &name[..16]))
     }
 
-    /// Opens a cache; one that is missing or of another build is empty.
+    /// Opens a cache; a missing one, or one of another build, is empty.
     pub(crate) fn open(path: &Path) -> Result<Self, FactsCacheError> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
@@ -93,7 +93,7 @@ impl FactsCache {
         self.entries.len()
     }
 
-    /// Writes the entries that are in use, old and new, and nothing else.
+    /// Writes the entries that this analysis used, old and new.
     pub(crate) fn save(
         &self,
         path: &Path,

@@ -1,6 +1,6 @@
 //! `synergy_roi` and `synergy_<metric>`: a combined run minus the mean of the individual runs.
 //!
-//! Running sections together is the sandbox's business.
+//! `menace-sandbox` runs sections in a shared process.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::metric::{SYNERGY_ROI, synergy_metric_name};
 use crate::series::mean;
 use crate::{MetricValues, ScoredMetrics};
 
-/// Metrics and ROI of one thing.
+/// Metrics and ROI of one run, module or section.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoiReading {
     pub metrics: MetricValues,
@@ -27,7 +27,7 @@ impl From<&ScoredMetrics> for RoiReading {
 pub struct SynergyDelta {
     /// `synergy_roi` and every `synergy_<metric>` that both sides have.
     pub metrics: MetricValues,
-    /// Paths of the modules that took part: the difference is attributed to each.
+    /// Paths of the modules that took part; the difference is attributed to each of them.
     pub modules: BTreeSet<String>,
 }
 

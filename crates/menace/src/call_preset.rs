@@ -1,4 +1,5 @@
-//! The preset of a call: what the user wrote or named, the settings over it, and upstream mocks.
+//! The preset of a call: given or named by the user, with the settings laid over it, and upstream
+//! mocks.
 
 use std::path::Path;
 
@@ -42,8 +43,8 @@ pub(crate) fn read_preset(
     Ok(preset)
 }
 
-/// Warns of keys that change nothing, and of those that a call with given arguments ignores. A
-/// planned key that comes from a setting has been warned of already.
+/// Warns of keys without effect, and of those that a call with given arguments ignores. Planned
+/// keys that come from a setting have been warned of already.
 pub(crate) fn warn(preset: &Preset, settings: &Settings) {
     for ineffective in preset.find_ineffective_keys() {
         if ineffective.key.is_some_and(|key| !settings.warns_of_planned(key)) {
@@ -62,7 +63,7 @@ pub(crate) fn warn(preset: &Preset, settings: &Settings) {
     }
 }
 
-/// Tells which limits and conditions of a call nothing held.
+/// Warns of limits and conditions of a call that nothing enforced.
 pub(crate) fn warn_of_unenforced(conditions: &menace_model::CallConditions, outcome: &Outcome) {
     for limit in &outcome.unenforced {
         tracing::warn!(

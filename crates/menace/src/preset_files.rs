@@ -68,7 +68,7 @@ pub(crate) fn read_mocks(file: &Path) -> Result<Vec<MockResponse>, CommandError>
     preset::read_mocks(&json, &name).map_err(CommandError::request)
 }
 
-/// What others answered once; none when the usual file is not there.
+/// The recorded answers; empty if the default file does not exist.
 pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, CommandError> {
     let file = &settings.network.recordings;
     if file.is_explicit() || file.exists() { read_mocks(file) } else { Ok(Vec::new()) }

@@ -33,17 +33,17 @@ pub struct ImportFailure {
 /// The imports of all modules, in the order of the plan.
 #[derive(Debug, Default)]
 pub(super) struct ImportResult {
-    /// Of all imports, repeated ones included.
+    /// Verdicts of all imports, including repeated ones.
     pub verdicts: Vec<Verdict>,
-    /// By the top level of the module.
+    /// Tallies by the top level of the module.
     pub tallies: BTreeMap<SectionId, CallTally>,
     pub failures: Vec<ImportFailure>,
 }
 
 impl<'a> BreadthPhase<'a, '_> {
-    /// Imports the modules of all sections under the baseline, and a second time those that fail: a
-    /// busy machine or a file that exists only at times may have caused it. None when the deadline
-    /// came first.
+    /// Imports the modules of all sections under the baseline, and failing ones a second time: a
+    /// busy machine, or a file that does not always exist, may have caused it. `None` if the
+    /// deadline passed before.
     pub(super) fn import_modules(
         &self,
         section_states: &mut [SectionState<'a>],
@@ -121,7 +121,7 @@ struct PendingImport {
     spec: SandboxSpec,
 }
 
-/// None when the deadline came before all were made.
+/// `None` if the deadline passed before all imports were made.
 fn make_imports(
     caller: &CallRunner<'_>,
     imports: &[PendingImport],

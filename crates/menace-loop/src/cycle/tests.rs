@@ -223,8 +223,8 @@ def rich(text: str) -> str:
     return text.strip()
 ";
 
-/// Every eighth call of `rich` reaches a new line, and after so many calls it hangs. Returns how
-/// many calls `dull` had by then, and in all.
+/// Every eighth call of `rich` reaches a new line, and at the given call it hangs. Returns how many
+/// calls `dull` had by then, and in all.
 fn calls_of_dull_until_rich_hangs_at(call: usize) -> (usize, usize) {
     let made = AtomicUsize::new(0);
     let (result, calls) =

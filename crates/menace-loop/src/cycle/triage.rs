@@ -36,7 +36,7 @@ struct CandidateOccurrence {
 /// A candidate after its rerun.
 #[derive(Debug, Default)]
 struct ResolvedCandidate {
-    /// None where the rerun did not confirm it.
+    /// `None` if the rerun did not confirm the candidate.
     failure: Option<FailureId>,
     /// Calls that showed the weakness after that.
     new_occurrences: Vec<CandidateOccurrence>,
@@ -62,7 +62,7 @@ impl CandidateQueue {
         }
     }
 
-    /// In the order of their sections.
+    /// Takes the waiting candidates, in the order of their sections.
     fn take_waiting(&mut self) -> Vec<(FailureId, QueuedCandidate)> {
         let mut waiting: Vec<(FailureId, QueuedCandidate)> =
             std::mem::take(&mut self.waiting).into_iter().collect();
@@ -88,14 +88,14 @@ pub(super) struct Triage<'a, 'p> {
     candidates: CandidateQueue,
 }
 
-/// What reruns and confirmed findings gave.
+/// The results of reruns.
 #[derive(Debug, Default)]
 pub(super) struct TriageResult {
-    /// With the number of occurrences.
+    /// Failures with their number of occurrences.
     pub failures: Vec<(Failure, u64)>,
     /// Further occurrences of failures that were confirmed before.
     pub new_occurrences: Vec<(FailureId, u64)>,
-    /// In place of failures that a package caused which is not installed.
+    /// Packages that are not installed, instead of the failures that this caused.
     pub missing_packages: Vec<MissingPackage>,
 }
 
@@ -239,7 +239,7 @@ impl<'a, 'p> Triage<'a, 'p> {
         self.candidates.unconfirmed.len() + self.candidates.waiting.len()
     }
 
-    /// Reports modules that failed to import twice, except for those that miss a package.
+    /// Reports modules that failed to import twice, unless a package is missing.
     pub(super) fn report_import_failures(
         &self,
         failures: &mut [ImportFailure],

@@ -1,8 +1,8 @@
 //! Failures: their ids, their reruns, and their smallest calls.
 //!
-//! Whether an outcome is a weakness is decided by `menace_scenario::judge`, which calls are smaller
-//! by `menace_scenario::shrink`; storing failures belongs to `menace-store`.
-//! Invariant: two failures are the same exactly when their ids are.
+//! `menace_scenario::judge` decides whether an outcome is a weakness, `menace_scenario::shrink`
+//! which calls are smaller; `menace-store` stores failures. Invariant: two failures are the same
+//! exactly when their ids are equal.
 
 mod identity;
 mod repro;

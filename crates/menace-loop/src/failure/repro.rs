@@ -23,9 +23,9 @@ use crate::calls::{CallRunner, build_job};
 use crate::targets;
 
 /// Reruns of a failure that depends on scheduling or on measured time. All others, and all
-/// candidates of a run, have one.
+/// candidates of a run, are rerun once.
 const MAX_RERUNS: usize = 3;
-/// The shortest of so many measurements counts.
+/// How many times each size is measured; the shortest time counts.
 const MEASUREMENTS: usize = 3;
 /// Growth is measured at these fractions of the size: a quarter, a half, the whole.
 const SIZE_DIVISORS: [u64; 3] = [4, 2, 1];
@@ -33,14 +33,14 @@ const SIZE_DIVISORS: [u64; 3] = [4, 2, 1];
 /// by a factor of 64.
 const MAX_DOUBLINGS: usize = 3;
 
-/// What the rerun of a failure has shown.
+/// The result of a rerun of a failure.
 #[derive(Debug, Clone)]
 pub enum ReproResult {
-    /// The same failure.
+    /// The rerun shows the same failure.
     Still { outcome: Outcome },
     /// Another weakness.
     Other { weakness: SectionWeakness, outcome: Outcome },
-    /// No weakness.
+    /// The rerun shows no weakness.
     Fixed { outcome: Outcome },
     /// The section no longer exists, or cannot be called like this.
     Vanished { why: String },
@@ -223,7 +223,8 @@ impl<'a> ReproAttempts<'a> {
         let sizes = SIZE_DIVISORS.iter().map(|divisor| largest / divisor);
         let (sizes, grown): (Vec<u64>, Vec<Call>) =
             sizes.filter_map(|size| Some((size, with_size(call, size)?))).unzip();
-        // Sizes take turns: what else the machine does for a while slows down one call of each.
+        // Sizes are measured in turns: a disturbance of the machine slows down one call of each
+        // size.
         let turns = std::iter::repeat_n(grown, MEASUREMENTS).flatten();
         let mut outcomes = self.make(turns.map(|call| build_job(&self.spec, call)).collect())?;
         let cpu_ms = |outcome: &Outcome| {
@@ -252,7 +253,7 @@ fn baseline_conditions(call: &Call) -> CallConditions {
     CallConditions { upstream, ..CallConditions::default() }
 }
 
-/// The same input under the baseline, for a call with faults.
+/// The call without its faults; `None` if it has none.
 fn baseline_call(call: &Call) -> Option<Call> {
     let conditions = baseline_conditions(call);
     has_faults(call).then(|| Call { conditions, ..call.clone() })

@@ -19,8 +19,8 @@ pub enum InputFileError {
     Content(#[from] InputRecordError),
 }
 
-/// Reads the files that the settings name; one that is only the default may be missing. `threat`
-/// comes from the preset. Lines that are left out give warnings.
+/// Reads the files that the settings name; a file that only the default names may be missing.
+/// `threat` comes from the preset. Lines that are left out cause warnings.
 pub fn read(
     settings: &Settings,
     threat: ThreatIntensity,

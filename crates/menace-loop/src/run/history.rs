@@ -32,7 +32,7 @@ pub(super) struct HistoryStore {
 #[derive(Debug)]
 pub(super) struct LeftOutModule {
     pub path: String,
-    /// Of the last cycle that called it.
+    /// The score in the last cycle that called the module.
     pub last_score: Option<ModuleScore>,
 }
 
@@ -143,11 +143,11 @@ impl HistoryStore {
         read_history(&path, self.recover)
     }
 
-    /// Lets `change` add to the history, and writes it. Returns the changed history, too.
+    /// Applies `change` to the history, and writes it. Returns the changed history, too.
     ///
-    /// `before` is the history as [`Self::read`] has returned it: `change` works on a copy of it,
-    /// so that other runs need not wait. Only if one of them has written meanwhile, it is repeated
-    /// with what is stored now, under the lock.
+    /// `before` is the history that [`Self::read`] has returned: `change` works on a copy of it, so
+    /// that other runs need not wait. Only if one of them has written meanwhile, it is repeated
+    /// with the stored history, under the lock.
     pub(super) fn update<T>(
         &mut self,
         before: &RoiHistory,
@@ -166,7 +166,7 @@ impl HistoryStore {
         Ok((result, history, warnings))
     }
 
-    /// Uses a tracker of this history that knows the forecast models so far.
+    /// Calls a function with a tracker of this history, which reuses the forecast models so far.
     pub(super) fn with_tracker<T>(
         &mut self,
         history: RoiHistory,
@@ -282,7 +282,7 @@ mod tests {
         let change = |tracker: &mut Tracker| {
             attempts.set(attempts.get() + 1);
             if attempts.get() == 1 {
-                // Would wait for the lock if it were held by now.
+                // This would wait for the lock if it were held.
                 let mut other = HistoryStore::new(directory.path(), false);
                 other.update(&RoiHistory::default(), |tracker| add(tracker, 0.1)).unwrap();
             }

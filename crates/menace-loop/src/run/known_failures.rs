@@ -43,7 +43,7 @@ impl KnownFailures {
         report.collect()
     }
 
-    /// No earlier run found it, or it was gone and is back.
+    /// Whether no earlier run found it, or it was gone and is back.
     fn is_new(&self, id: &FailureId) -> bool {
         self.0.get(id).is_none_or(|record| record.gone_ms.is_some())
     }
@@ -85,7 +85,7 @@ impl KnownFailures {
     }
 }
 
-/// Its section is selected, or was deleted.
+/// Whether its section is selected, or was deleted.
 fn is_selected(request: &RunRequest<'_>, failure: &Failure) -> bool {
     let path = failure.section.path();
     let Some(module) = request.analysis.modules.iter().find(|module| module.path == path) else {

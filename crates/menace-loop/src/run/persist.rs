@@ -103,7 +103,8 @@ impl DecidedCycle<'_> {
             history.flag_modules(request.repository, converged_modules, complete_modules)?;
         let began = Instant::now();
         self.write_rows(writer)?;
-        // A cycle that was cut short does not compare with others, here as in the history.
+        // A cycle that was ended early is not comparable with others, and is not in the history
+        // either.
         if score.is_complete {
             archive.append(cycle, &score.report)?;
         }

@@ -33,10 +33,10 @@ pub(super) struct RunRecorder<'r> {
     recent: VecDeque<StoredCallKey>,
 }
 
-/// Where a call outside of cells is stored.
+/// The key under which a call outside of cells is stored.
 struct StoredCallKey {
     section: SectionId,
-    /// Its number in the event.
+    /// The number of the call in the event.
     event_number: usize,
     scenario: UncelledScenario,
     number: u32,

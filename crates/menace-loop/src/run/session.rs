@@ -1,7 +1,7 @@
 //! The cycles of a run, one after the other: call → measure → append → decide → persist.
 //!
-//! Each step takes what it needs and returns values and warnings; the session passes them on, and
-//! is the only place that collects warnings. The summary is built once, when all cycles are over.
+//! Each step receives values and returns values and warnings; the session passes them on, and is
+//! the only place that collects warnings. The summary is built once, after the last cycle.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -40,7 +40,7 @@ pub(super) struct RunSession<'s> {
 
 /// The calls of a cycle, before they are measured.
 struct MadeCalls {
-    /// Without its cells.
+    /// The result without its cells.
     result: CycleResult,
     /// Apart, since measuring takes them: they are too large to have twice.
     tallies: CellTallies,
@@ -214,7 +214,7 @@ impl RunSession<'_> {
             test_borderline_modules(self.engine, &self.history, finished.last_score())?;
         self.warn(borderline.warnings.iter().cloned());
         if finished.last_score().is_none() {
-            // A run that called nothing has no decisions to report them with.
+            // A run without calls has no decisions in which to report them.
             self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
                 module: candidate.workflow_id.clone(),
                 status: candidate.status,
@@ -272,8 +272,8 @@ impl SectionFilter for UnflaggedFilter<'_> {
     }
 }
 
-/// Every cycle explores with other inputs; the first one with the seed of the run, so that runs of
-/// one cycle compare.
+/// Every cycle explores with other inputs; the first one uses the seed of the run, so that runs
+/// with one cycle are comparable.
 fn depth_seed(seed: Seed, cycle: u32) -> Seed {
     if cycle == 0 { seed } else { seed.derive("cycle").derive_nth(u64::from(cycle)) }
 }

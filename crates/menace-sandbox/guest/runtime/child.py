@@ -1,7 +1,7 @@
 """The process of one call: from the fork to `_exit`.
 
 Invariant: it never returns, and only the process that was forked for the call writes the report,
-not one that the guest forked in it. What can be done before the fork is done by `zygote`: every
+not one that the guest forked in it. `zygote` does all that can be done before the fork: every
 object touched here is a page to copy.
 """
 
@@ -22,13 +22,13 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.zygote import Zygote
 
 EXIT_NO_REPORT = 73
-# What every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain and caps; more than
-# that are conditions.
+# The number of keys that every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain
+# and caps. A call with more keys has conditions.
 KEYS = 9
 
 
 def live(zygote: Zygote, touch: bool | None) -> None:
-    """Waits for the call, makes it, reports and ends."""
+    """Waits for the call, makes it, reports and exits."""
     try:
         setsid()
         close(zygote.control)
@@ -37,11 +37,11 @@ def live(zygote: Zygote, touch: bool | None) -> None:
         for file in zygote.devices:
             file.separate(zygote.notes)
         if touch:
-            # Every page that this touches need not be copied when the call is there.
+            # Pages that this call copies need not be copied when the real call is there.
             zygote.warm_up(zygote, 1)
         call = Wire(zygote.call_socket).receive()
         close(zygote.call_socket)
-        # One that lacks something ends the process.
+        # A request without one of the keys ends the process.
         caps = call["caps"]
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _enter_call(zygote, call)
@@ -65,7 +65,7 @@ def live(zygote: Zygote, touch: bool | None) -> None:
 
 
 def enter_directory(zygote: Zygote, directory: str) -> None:
-    """Makes this the working directory, from which the guest starts."""
+    """Makes this the working directory in which the guest starts."""
     try:
         chdir(directory)
         zygote.state.cwd = directory
@@ -78,19 +78,19 @@ def _enter_call(zygote: Zygote, call: dict) -> None:
     for file in zygote.files:
         file.separate(zygote.notes)
     if zygote.state.threads:
-        # Some versions still count those that stayed in the parent.
+        # Some versions of Python still count threads that remained in the parent.
         zygote.state.threads = zygote.count_threads()
     zygote.seeding.start(call["seed"])
 
 
 def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
-    """Lets the guest run and notes how it ended."""
+    """Runs the guest's code and records how it ended."""
     own_process = getpid()
     section = zygote.mailbox.next_section() if "faults" in call else None
     try:
         _run(zygote, progress, action, call, section)
     except BaseException as error:
-        # A handler that the guest left broke into the lines that were to keep it out.
+        # A handler of the guest raised in the lines that were to keep it out.
         _end(zygote, progress, error)
     if getpid() != own_process:
         flush(zygote.streams, progress.kept_alive)
@@ -113,13 +113,13 @@ def _run(
             if zygote.site.is_pending:
                 zygote.site.enter(zygote.audit)
             if section is not None:
-                # From here on, and no longer than the section runs, the init lets things fail.
+                # While this is set, that is while the section runs, init injects faults.
                 memory[SECTION:SECTION_END] = section[0]
                 has_begun = True
             action(progress, zygote.modules, call)
         finally:
-            # First of all, and without calling a function: a handler, a tracer or a tool that
-            # the guest left may break in and raise until this is done.
+            # First of all, and without calling a Python function: until the signals are blocked, a
+            # handler, a tracer or a monitoring tool of the guest may raise here.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
             if has_begun and getpid() == own_process:
                 if (
@@ -133,7 +133,8 @@ def _run(
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):
-            # Before anything else: even calling a function takes memory.
+            # Before anything else: even calling a function takes memory, and the guest may have
+            # used it up.
             zygote.reserve = None
         try:
             if get_tool is not None:
@@ -162,10 +163,10 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
 
 
 def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
-    """Writes both reports; again if something of the guest's came between.
+    """Writes both reports; repeats it if code of the guest interfered.
 
-    After the full one, nothing may come between it and the end: the init takes any other end than
-    a regular one for a forgery.
+    No code of the guest may run between the full report and the exit: if the process ends in any
+    other way than by its own exit, init takes the report for a forgery.
     """
     for retry in range(3):
         try:

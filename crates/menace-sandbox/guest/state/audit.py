@@ -1,8 +1,8 @@
-"""Notes which files outside the allowed paths, and which addresses, the guest reached for.
+"""Records accesses of the guest to files outside the allowed paths and to network addresses.
 
-From Python's audit events; system calls of C code are not seen here. Each violation is reported at
-once, because its process may be killed before its report, or be a fork that writes none.
-Invariant: the hook never raises, and never runs the guest's code.
+It sees Python's audit events, not system calls of C code. Each violation is reported at once,
+because its process may be killed before its report, or be a fork that writes none. Invariant: the
+hook never raises, and never runs the guest's code.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if False:  # for type checkers only: nothing is loaded at run time
 MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500
-# The most links that lead from a path to a file.
+# How many links are followed from a path to a file.
 MAX_LINKS = 16
 WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND
-# Event → what it is called, and the positions of paths and of the descriptors they start from.
+# Event → the action, and the positions of paths and of the descriptors that they start from.
 CHANGES = {
     "os.remove": ("remove", ((0, 1),)),
     "os.rename": ("rename", ((0, 2), (1, 3))),
@@ -34,7 +34,7 @@ CHANGES = {
     "os.symlink": ("symlink", ((1, 2),)),
     "os.truncate": ("truncate", ((0, None),)),
 }
-# After these a directory may be somewhere else.
+# After these actions the cached locations of directories may be wrong.
 MOVING = frozenset(("rename", "symlink", "rmdir", "remove"))
 LISTINGS = frozenset(("os.listdir", "os.scandir"))
 ADDRESSES = {"socket.connect": "connect", "socket.sendto": "sendto"}
@@ -46,9 +46,9 @@ HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"ope
 
 
 class Audit:
-    """The violations of one call, and whether it set a variable; listens while the guest runs.
+    """The violations of one call, and whether it set a variable; active while the guest runs.
 
-    Also how many audit hooks it added, which see all that the harness does from then on.
+    Also how many audit hooks the guest added, which see everything that the harness does later.
     """
 
     __slots__ = (
@@ -66,7 +66,7 @@ class Audit:
     def __init__(self, allowed_read: list, allowed_write: list, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
         self.hooks = 0
-        # Where directories are once links are followed.
+        # Canonical paths of directories.
         self.directories: dict = {}
         self.listening = self.environ = False
         self.violations: list = []
@@ -76,7 +76,7 @@ class Audit:
         self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
     def install(self) -> None:
-        """Adds the hook, which cannot be removed again."""
+        """Installs the hook, which cannot be removed."""
         handled = HANDLED
 
         def hook(event: str, args: tuple) -> None:
@@ -89,7 +89,7 @@ class Audit:
         addaudithook(hook)
 
     def forget(self) -> None:
-        """Begins a new call."""
+        """Discards the state of the last call."""
         self.violations = []
         self.directories = {}
         self.environ = False
@@ -130,12 +130,12 @@ class Audit:
             self._add(kind, path)
         elif kind in OPENING:
             path = self._resolve_links(path)
-            # What is in there is no file of the host's.
+            # Files in /proc are not files of the host.
             if not path.startswith("/proc/") and not (path + "/").startswith(allowed):
                 self._add(kind, path)
 
     def _resolve_links(self, path: Any) -> str:
-        """The path that it leads to, as far as that can be seen."""
+        """The path after following links, as far as they can be read."""
         for _ in range(MAX_LINKS):
             directory, _, name = path.rpartition("/")
             path = self._directory(directory) + "/" + name
@@ -151,7 +151,7 @@ class Audit:
             return path
         found = self.directories.get(path)
         if found is None:
-            # Not again, should it lead to itself.
+            # Set before the recursion, in case the link leads to itself.
             self.directories[path] = path
             found = self._resolve_links(path).rstrip("/")
             if len(self.directories) > MAX_DIRECTORIES:
@@ -175,7 +175,7 @@ class Audit:
 
 
 def absolute(path: Any, start: Any = None) -> str:
-    """The path from the root, without dots; links are not followed."""
+    """The absolute path without dots; links are not followed."""
     if path[:1] != "/":
         if type(start) is int and start >= 0:
             path = readlink("/proc/self/fd/" + str(start)) + "/" + path

@@ -1,9 +1,8 @@
-//! Notes which files were reached for, by C code and other programs too, that are none of the
-//! sandbox's.
+//! Records accesses to files outside of the sandbox, also by C code and other programs.
 //!
-//! Nothing is decided here: the kernel refuses, or the file is not there, whatever is noted. Paths
-//! come from the guest's memory, which it may change meanwhile, and are of use to people only.
-//! Whether a file that was reached for is one of the host's is for the host to know.
+//! Nothing is decided here: the kernel refuses the access, or the file does not exist, whatever is
+//! recorded. Paths come from the guest's memory, which it may change meanwhile, so they only inform
+//! people. The host decides whether a recorded path is one of its files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,12 +15,12 @@ use super::landlock::AllowedPaths;
 use super::notify::SyscallNotification;
 use super::rules::{self, SyscallRules};
 
-/// The longest path that is looked at.
+/// Paths are cut to this length.
 const MAX_PATH_BYTES: usize = 1024;
-/// The most that is noted of one call, beside the first of each kind; ordinary programs look for
-/// this and that, which counts too.
+/// The most accesses recorded for one call, beside the first of each kind; those that programs make
+/// in searching for files count too.
 const MAX_RECORDED_PATHS: usize = 1024;
-/// The most links that lead from a path to a file.
+/// How many links are followed from a path to a file.
 const MAX_LINKS_FOLLOWED: usize = 16;
 const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
 
@@ -29,7 +28,7 @@ const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc:
 #[derive(Debug)]
 struct PathSyscall {
     number: i64,
-    /// Where the directory is among the arguments that a relative path starts from.
+    /// The argument with the directory that a relative path starts from.
     directory: Option<usize>,
     path: usize,
     action: PathSyscallAction,
@@ -37,9 +36,9 @@ struct PathSyscall {
 
 #[derive(Debug, Clone, Copy)]
 enum PathSyscallAction {
-    /// Opens, with the flags in this argument.
+    /// Opens a file; the flags are in this argument.
     Open(usize),
-    /// Opens, with the flags where this argument points to.
+    /// Opens a file; this argument points to the flags (`openat2`).
     OpenHow(usize),
     Change(&'static str),
 }
@@ -86,8 +85,7 @@ fn all_path_syscalls() -> impl Iterator<Item = &'static PathSyscall> {
 
 /// The system calls to be notified of, each with the rules under which it is not.
 ///
-/// A directory itself holds nothing that could be read: a file in it has to be opened by a call of
-/// its own.
+/// Opening a directory is not: to read a file in it, the guest must make another such call.
 pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler::BackendError> {
     all_path_syscalls()
         .map(|call| {
@@ -100,10 +98,10 @@ pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler
         .collect()
 }
 
-/// Something outside was tried: what, and with which file.
+/// An attempted access to a file outside: the action, and the path.
 pub(super) type PathAccess = (String, String);
 
-/// Looks where the guest goes.
+/// Records which files outside the guest tries to access.
 #[derive(Debug, Default)]
 pub(crate) struct PathAccessRecorder {
     allowed_paths: AllowedPaths,
@@ -162,11 +160,12 @@ impl PathAccessRecorder {
             if what == "read" { &self.allowed_paths.read } else { &self.allowed_paths.write };
         let is_allowed = |path: &Path| allowed.iter().any(|place| path.starts_with(place));
         let of_processes = path.starts_with("/proc");
-        // Of processes, only the first could be one of the host's.
+        // `/proc` shows processes of the sandbox only; where it is the host's, process 1 is the
+        // host's.
         if path.starts_with("/proc/1") || !of_processes && !is_allowed(&path) {
             return Some((what, path));
         }
-        // Elsewhere, only the host can have put a link.
+        // A link elsewhere is part of the host's files, and leads where the host intends.
         let may_lead_away = path.starts_with(proc_dir(notice.pid))
             || self.allowed_paths.write.iter().any(|place| path.starts_with(place));
         if matches!(call.action, Change(_)) || !may_lead_away {
@@ -179,7 +178,7 @@ impl PathAccessRecorder {
     }
 }
 
-/// What opening with these flags is for; nothing if neither reading nor writing.
+/// The action of opening with these flags; nothing for `O_PATH`, which neither reads nor writes.
 fn open_action(flags: i32) -> Option<&'static str> {
     if flags & libc::O_PATH != 0 {
         return None;
@@ -187,7 +186,8 @@ fn open_action(flags: i32) -> Option<&'static str> {
     Some(if flags & WRITE_FLAGS == 0 { "read" } else { "write" })
 }
 
-/// The path from the root, without dots; links are not followed, but for those of the asker itself.
+/// The absolute path without dots. Links are not followed, except `/proc/self` of the calling
+/// process.
 fn read_path(notice: &SyscallNotification, call: &PathSyscall) -> Option<PathBuf> {
     let bytes =
         describe::read_guest_memory(notice.pid, notice.arguments[call.path], MAX_PATH_BYTES);
@@ -211,7 +211,7 @@ fn proc_dir(pid: u32) -> PathBuf {
     Path::new("/proc").join(pid.to_string())
 }
 
-/// The path that `/proc/self` of the asking process has for another process.
+/// The path by which other processes reach the calling process's `/proc/self`.
 fn resolve_proc_self(asker: u32, path: &Path) -> PathBuf {
     match path.strip_prefix("/proc/self") {
         Ok(rest) => proc_dir(asker).join(rest),
@@ -231,7 +231,7 @@ fn normalize_path(path: &Path) -> PathBuf {
     cleaned
 }
 
-/// Where a path leads to, as far as that can be seen from here.
+/// The path after following links, as far as init can see them.
 fn follow_links(path: &Path, links: usize) -> PathBuf {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return path.to_owned();
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// As this very process would ask.
+    /// A notification as if this process had made the call.
     fn notice(number: i64, arguments: [u64; 6]) -> SyscallNotification {
         let mut notice = SyscallNotification::default();
         (notice.pid, notice.number, notice.arguments) = (std::process::id(), number, arguments);

@@ -1,4 +1,4 @@
-//! One sandbox: its process, its connection, its control group.
+//! A handle of one sandbox: its process, connection and control group.
 //!
 //! Invariant: dropping it ends everything inside and leaves neither group nor directory.
 //!
@@ -30,7 +30,8 @@ use crate::wire::messages::{
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
-/// The same when the user wants an end: what it has on disk must be removed in time, too.
+/// The same limit after the user has cancelled the run: the sandbox's directory still has to be
+/// removed before Menace exits.
 const CANCELLED_EXIT_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a sandbox that was killed may take to die.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -53,14 +54,15 @@ pub(crate) struct SandboxHandle {
     stream: UnixStream,
     process: Child,
     pub(crate) ready: SandboxReady,
-    /// Calls may have processes of their own.
+    /// Whether calls may start processes (below security level 5).
     may_fork: bool,
     next_nonce: u64,
     cancel: CancelToken,
     /// Init stopped answering.
     is_stalled: bool,
     _registered: RegisteredConnection,
-    // Removed after the processes in it are gone: the order of these fields matters.
+    // Fields are dropped in this order: the group after the connection, so that its processes are
+    // gone.
     _group: Option<SandboxCgroup>,
     workspace: Option<SandboxWorkspace>,
 }
@@ -110,7 +112,7 @@ impl SandboxHandle {
         Ok(sandbox)
     }
 
-    /// Says where modules are imported from; before anything is.
+    /// Sends the import path; to be called before anything is imported.
     pub(crate) fn set_import_path(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
         let body = request::encode_path(import_roots, &self.ready.repo);
         self.send(&ToInitMessage::Forward(body))
@@ -168,7 +170,7 @@ impl SandboxHandle {
         self.send(&message(request))?;
         match self.receive(timeout, Some(MAX_BUSY_TIME))? {
             FromInitMessage::Report(mut report) => {
-                // A report that answers another call is no report of this one.
+                // The mailbox belongs to another call if the nonce differs.
                 if report.mailbox_nonce != nonce {
                     report.phase = report.phase.min(CallPhase::Running);
                     report.mailbox.clear();
@@ -286,7 +288,7 @@ impl SandboxHandle {
     }
 }
 
-/// Threads that Menace itself adds are not the section's.
+/// The call's limits, with room for threads that Menace itself adds.
 fn effective_limits(call: &Call) -> CallLimits {
     let mut limits = call.limits.clone();
     if let Some(burst) = call.conditions.burst {

@@ -1,25 +1,25 @@
 //! Derives the verdict of a call from the reports of init and harness.
 //!
-//! The most alarming wins: a violation over a limit, a limit over a crash, a crash over what the
+//! The most severe one wins: a violation over a limit, a limit over a crash, a crash over what the
 //! guest itself reports.
 
 use menace_model::{PolicyViolation, ProcessExit, RaisedException, Verdict};
 
 use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS};
 
-/// What the guest's own report amounts to.
+/// The kind of result that the guest itself reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuestResult {
-    /// No report: the process was gone before.
+    /// No report: the process ended before it wrote one.
     NoReport,
     Returned,
     Raised {
         memory: bool,
         disk: bool,
-        /// On purpose, and fit for an input that was bad on purpose.
+        /// Raised explicitly, with a class meant for bad arguments, for an intentionally bad input.
         refused: bool,
     },
-    /// `SystemExit`.
+    /// `SystemExit` was raised.
     Exited,
     Unreachable,
 }
@@ -34,19 +34,19 @@ pub(crate) fn parse_wait_status(status: Option<i32>) -> ProcessExit {
     }
 }
 
-/// What Python itself has for an argument that cannot be dealt with.
+/// Exceptions with which Python itself rejects arguments.
 const BAD_ARGUMENT_EXCEPTIONS: [&str; 6] =
     ["ValueError", "TypeError", "LookupError", "ArithmeticError", "OSError", "NotImplementedError"];
 
-/// Whether code raises this for an argument that it cannot deal with; a repository that has
-/// exception classes of its own may use any of them.
+/// Whether this exception rejects an argument: Python's own classes for that, or any class that the
+/// repository defines.
 pub(crate) fn is_bad_argument_exception(exception: &RaisedException, own_class: bool) -> bool {
     let mut classes = exception.bases.iter().chain([&exception.kind]);
     classes.any(|class| BAD_ARGUMENT_EXCEPTIONS.contains(&class.as_str()))
         || own_class && exception.bases.iter().any(|base| base == "Exception")
 }
 
-/// The word, and a sentence when the word is not enough.
+/// The verdict, and a sentence where the verdict alone is not clear.
 pub(crate) fn decide_verdict(
     report: &InitReport,
     result: GuestResult,
@@ -103,7 +103,7 @@ pub(crate) fn decide_verdict(
     }
 }
 
-/// What the section made of it, when nothing from outside ended it; nothing when it said nothing.
+/// The verdict from the guest's report, if nothing else ended the call; `None` without a report.
 pub(crate) fn verdict_of_result(result: GuestResult) -> Option<(Verdict, Option<String>)> {
     let with_reason = |verdict, reason: &str| (verdict, Some(reason.to_owned()));
     Some(match result {

@@ -11,19 +11,20 @@ use nix::unistd::Pid;
 use crate::sys;
 
 const NANOS_PER_TICK: u64 = 10_000_000;
-/// How often processes are listed and stopped before they are killed.
+/// How often the processes are listed and stopped before they are killed.
 const MAX_STOP_ROUNDS: usize = 20;
-/// The pause between killing processes and listing them again: at first, and at most.
+/// The first and the longest pause between killing processes and listing them again.
 const MIN_KILL_PAUSE: Duration = Duration::from_millis(1);
 const MAX_KILL_PAUSE: Duration = Duration::from_millis(50);
-/// How long the host tries to end what an init left; nothing that can be ended takes as long.
+/// How long the host tries to kill what an init left behind; processes that can be killed take
+/// less.
 const KILL_INIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Without a user namespace the kernel counts all that the user runs: room for another sandbox of
-/// the same Menace that starts while a call runs.
+/// Without a user namespace the kernel counts all processes of the user: this leaves room for
+/// another sandbox of Menace that starts while a call runs.
 const OTHER_SANDBOX_THREADS: u64 = 5;
 
-/// Processes of the sandbox beside the init and the zygote, found in one of two ways.
+/// How the processes of the sandbox beside init and zygote are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessScope {
     /// All processes in `/proc`, which shows this sandbox only.
@@ -72,11 +73,11 @@ impl ProcessScope {
         pids
     }
 
-    /// How many threads the kernel counts against a limit on processes now, and how many more may
-    /// come that are none of the call's.
+    /// How many threads the kernel counts against the limit now, and how many may be added that are
+    /// not the call's.
     pub(crate) fn count_threads(self) -> u64 {
         match self {
-            // The process that waits outside for the end of PID 1 is in the user namespace, too.
+            // The process that waits outside for PID 1 is in the user namespace, too.
             Self::Namespace => {
                 list_pids()
                     .into_iter()
@@ -92,12 +93,12 @@ impl ProcessScope {
     }
 }
 
-/// All threads of these processes.
+/// The number of threads of these processes.
 pub(crate) fn count_threads_in(pids: impl Iterator<Item = i32>) -> u64 {
     pids.filter_map(read_owner_and_threads).map(|(_, count)| count).sum()
 }
 
-/// All threads of a user, wherever they came from.
+/// The number of threads of a user on the whole machine.
 pub(crate) fn count_threads_of_user(user: u32) -> u64 {
     let listed = list_pids().into_iter().filter_map(read_owner_and_threads);
     listed.filter(|(owner, _)| *owner == user).map(|(_, count)| count).sum()
@@ -146,8 +147,8 @@ fn list_descendants(top: i32) -> Vec<i32> {
     found
 }
 
-/// Ends all descendants of init when it exits, however it exits; for sandboxes that have no
-/// namespace to do it. Init adopts orphans as long as it lives, so no descendant is missed.
+/// Kills all descendants of init when it exits, for whatever reason, where no namespace does. Init
+/// adopts orphans as long as it lives, so no descendant is missed.
 #[derive(Debug)]
 pub(crate) struct KillDescendantsOnDrop;
 
@@ -162,7 +163,7 @@ impl Drop for KillDescendantsOnDrop {
     }
 }
 
-/// Takes note of children that have ended; whether there are others.
+/// Reaps children that have ended; true when there are others.
 pub(crate) fn reap_ended() -> bool {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
@@ -173,8 +174,8 @@ pub(crate) fn reap_ended() -> bool {
     }
 }
 
-/// From outside: ends an init that does not exit by itself, after all of its descendants. It is
-/// stopped meanwhile, and keeps adopting their orphans.
+/// Called on the host: kills all descendants of an init that does not exit by itself, then init. It
+/// is stopped meanwhile, and still adopts orphans.
 pub(crate) fn kill_with_descendants(init: i32) {
     let _ = kill(Pid::from_raw(init), Signal::SIGSTOP);
     let deadline = Instant::now() + KILL_INIT_TIMEOUT;
@@ -189,8 +190,8 @@ pub(crate) fn kill_with_descendants(init: i32) {
     let _ = kill(Pid::from_raw(init), Signal::SIGKILL);
 }
 
-/// Kills all listed processes. They are stopped first, until no new ones appear: a killed process
-/// makes room for a fork of another one.
+/// Kills all listed processes. They are stopped first, until no new ones appear: otherwise each
+/// killed process would make room for another fork.
 pub(crate) fn kill_all(listed: impl Fn() -> Vec<i32>) {
     for pid in stop_all(listed) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -212,7 +213,7 @@ pub(crate) fn stop_all(listed: impl Fn() -> Vec<i32>) -> BTreeSet<i32> {
     stopped
 }
 
-/// Name and state; nothing when it is gone already.
+/// Name and state of a process; nothing when it is gone.
 pub(crate) fn read_process(pid: i32) -> Option<ProcessInfo> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = (stat.find('(')?, stat.rfind(')')?);
@@ -304,7 +305,7 @@ impl ProcessMemory {
     }
 }
 
-/// What counts against the limit on data, in bytes.
+/// The bytes that count for `RLIMIT_DATA`.
 pub(crate) fn data_bytes(pid: i32) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let data: u64 = statm.split(' ').nth(5)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Frames between the host and the init: a length, then `postcard`; descriptors may come along.
+//! Frames between the host and init: a length and a `postcard` message, with descriptors if needed.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -9,7 +9,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest frame: a mailbox and the outputs fit, a lie about the length does not.
+/// The longest frame: a mailbox and all outputs fit. A longer length is not allocated.
 const MAX_FRAME_BYTES: usize = 64 << 20;
 /// The most descriptors that travel with one frame.
 const MAX_DESCRIPTORS_PER_FRAME: usize = 64;
@@ -58,7 +58,7 @@ pub(crate) fn receive_with_descriptors<T: DeserializeOwned>(
     Ok((decode(&body)?, descriptors))
 }
 
-/// Reads some bytes and the descriptors that came with them.
+/// Reads into `bytes`, with the descriptors that came with them; returns how many bytes were read.
 pub(crate) fn receive_descriptors(
     stream: &UnixStream,
     bytes: &mut [u8],

@@ -1,4 +1,4 @@
-//! Frames between the init and the guest harness.
+//! Frames between init and the guest harness.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -14,14 +14,14 @@ use super::marshal::{MarshalValue, MarshalWriter};
 use crate::confine::AllowedPaths;
 
 const FRAME_MAGIC: [u8; 4] = *b"MNC1";
-/// A zygote that stops in the middle of a message is given up after this.
+/// How long a message of the zygote may take to arrive, from its first byte to its last.
 pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_REQUEST_BYTES: usize = 16 << 20;
-/// How much of a result is described.
+/// How much of a result the harness describes.
 const DESCRIPTION_CAPS: [(&str, i64); 5] =
     [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
-/// What the harness says.
+/// A message from the harness.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FromHarnessMessage {
     Ready,
@@ -41,7 +41,7 @@ pub(crate) struct ForkExitStatus {
     pub max_rss_kib: i64,
 }
 
-/// A body that is `marshal` already, as it is sent.
+/// The frame of a message whose body is `marshal`.
 pub(crate) fn encode_frame(body: &[u8]) -> io::Result<Vec<u8>> {
     if body.len() > MAX_REQUEST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the arguments are too long"));
@@ -77,9 +77,9 @@ pub(crate) fn send(stream: &UnixStream, body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Receives one message. What is no message is an error: the guest got hold of the socket.
+/// Receives one message. Anything malformed is an error: guest code may have written to the socket.
 ///
-/// All of it must be there within [`MESSAGE_TIMEOUT`], however slowly it trickles in.
+/// The whole message must arrive within [`MESSAGE_TIMEOUT`], however slowly its bytes come.
 pub(crate) fn receive(stream: &UnixStream) -> io::Result<FromHarnessMessage> {
     let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let mut head = [0_u8; 8];
@@ -141,7 +141,7 @@ fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
     })
 }
 
-/// What the harness needs to know before anything else.
+/// The first message to the harness: settings that hold for all its calls.
 #[derive(Debug)]
 pub(crate) struct HarnessSetup<'a> {
     pub repo: &'a Path,
@@ -197,8 +197,8 @@ impl HarnessSetup<'_> {
     }
 }
 
-/// Asks for a fork that waits for its call; with `prewarm_fork` it goes through an empty call
-/// meanwhile, so that the pages it will write to are its own.
+/// Requests a fork that waits for its call. With `prewarm_fork` the fork makes an empty call first,
+/// so that the pages it will write to have been copied.
 pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -210,7 +210,7 @@ pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
     out.0
 }
 
-/// Asks for a sweep of everything that a call left running.
+/// Requests that the zygote kills everything that a call left running.
 pub(crate) fn encode_sweep() -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// A message that would be understood.
+    /// A well-formed message.
     fn swept_message(padding: usize) -> Vec<u8> {
         let mut out = MarshalWriter::default();
         out.open_dict();
@@ -246,7 +246,7 @@ mod tests {
     fn receive_bytes(bytes: Vec<u8>) -> Result<FromHarnessMessage, io::ErrorKind> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let sender = std::thread::spawn(move || {
-            // What is refused by its head is not read.
+            // The receiver refuses the head, and does not read the rest.
             let _ = theirs.write_all(&bytes);
         });
         let received = receive(&ours).map_err(|error| error.kind());

@@ -1,5 +1,5 @@
-//! What the name of a parameter tells: possible kinds, the role of its text, and realistic values.
-//! The table is `data/topics.txt`.
+//! Topics of parameter names: possible kinds, the role of a text, and realistic values. The table
+//! is `data/topics.txt`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use menace_model::Value;
 
 menace_model::named_enum! {
-    /// The grammar of a text, which decides which injections are possible.
+    /// The grammar of a text, which determines the possible injections.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum TextRole {
         Plain = "plain",
@@ -30,7 +30,7 @@ menace_model::named_enum! {
     }
 }
 
-/// A topic: what a group of names has in common.
+/// A topic, which a group of names shares.
 #[derive(Debug)]
 pub(crate) struct NameTopic {
     /// Annotations, the likeliest first.
@@ -39,7 +39,7 @@ pub(crate) struct NameTopic {
     pub values: Vec<Value>,
 }
 
-/// All topics by each of their names.
+/// All topics, found by each of their names.
 #[derive(Debug)]
 struct NameTopicIndex {
     topics: Vec<NameTopic>,

@@ -1,4 +1,5 @@
-//! The failure modes: what each does, how often at which severity, and which mechanism applies it.
+//! The failure modes: the effect of each, its rate at each severity, and the mechanism that applies
+//! it.
 
 use menace_model::{FailureMode, FaultMode, InputStrategy, ScenarioSeverity};
 
@@ -8,7 +9,7 @@ pub struct FailureModeInfo {
     pub mode: FailureMode,
     pub meaning: &'static str,
     pub effect: FailureModeEffect,
-    /// As [`super::PresetKey::enforced_by`].
+    /// Like [`super::PresetKey::enforced_by`].
     pub enforced_by: &'static str,
 }
 
@@ -51,7 +52,7 @@ const fn fault_effect(low: f64, high: f64, opportunities: &'static str) -> Failu
     FailureModeEffect::Fault { low, high, opportunities }
 }
 
-/// Every mode, in the order of the documentation.
+/// All modes, in the order of the documentation.
 pub static FAILURE_MODES: &[FailureModeInfo] = &[
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Disk),
@@ -148,7 +149,7 @@ impl FailureModeInfo {
         FAILURE_MODES.iter().find(|one| one.mode == mode)
     }
 
-    /// The strength at a severity, in words.
+    /// Describes the strength at a severity.
     pub fn describe_strength(&self, severity: ScenarioSeverity) -> String {
         match self.effect {
             FailureModeEffect::Fault { low, high, opportunities: of, .. } => {

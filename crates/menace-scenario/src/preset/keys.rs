@@ -82,7 +82,7 @@ impl<const BYTES: u64> ToPresetJson for BoundedSize<BYTES> {
     }
 }
 
-/// In seconds without a unit, which other readers of presets expect.
+/// Seconds without a unit, which other readers of presets expect.
 impl ToPresetJson for PositiveAmount<std::time::Duration> {
     fn to_preset_json(&self) -> Json {
         seconds_json(self.get())
@@ -132,19 +132,19 @@ macro_rules! keys {
         $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident:
         $default:literal, $generated:literal, $enforced_by:literal;
     )+) => {
-        /// What a preset says, key by key; each value is fine by itself.
+        /// The values of a preset by key; each is in its own range.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct PresetValues {
             $(#[doc = concat!("`", $name, "`")] pub $field: Option<$kind>,)+
         }
 
         impl PresetValues {
-            /// What the settings say about calls.
+            /// The values of the settings that apply to calls.
             pub fn from_settings(settings: &menace_settings::Settings) -> Self {
                 Self { $($field: settings.$group.$setting.value.clone(),)+ }
             }
 
-            /// Each value of these, and where there is none, the other's.
+            /// These values, completed by those of the other where there is none.
             pub(super) fn or_else_values(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)+ }
             }

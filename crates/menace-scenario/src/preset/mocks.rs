@@ -54,7 +54,7 @@ impl MockReader<'_> {
         )
     }
 
-    /// One answer; none after a problem was added.
+    /// One mock; `None` after a problem was added.
     fn read_mock(&mut self, json: &Json) -> Option<MockResponse> {
         let Json::Object(map) = json else {
             return self.refuse_type("", "an object such as `{\"url\": \"*\"}`", json);

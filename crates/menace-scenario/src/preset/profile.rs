@@ -22,7 +22,7 @@ menace_model::named_enum! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileLevel {
     pub severity: Option<ScenarioSeverity>,
-    /// Without name and severity.
+    /// Values without name and severity.
     pub values: PresetValues,
 }
 
@@ -34,7 +34,7 @@ pub struct PresetProfile {
     pub about: Option<String>,
     /// One level, or several from low to high.
     pub levels: Vec<ProfileLevel>,
-    /// The file that defines it; none for the built-in ones.
+    /// The file that defines it; `None` for built-in profiles.
     pub file: Option<String>,
 }
 
@@ -132,7 +132,7 @@ impl PresetProfile {
         Ok(())
     }
 
-    /// The level of this severity; without it, the level for all severities, else the last.
+    /// The level of this severity; if there is none, the level for all severities, or the last one.
     pub fn level(&self, severity: ScenarioSeverity) -> Option<&ProfileLevel> {
         self.levels
             .iter()
@@ -149,8 +149,8 @@ impl PresetProfile {
             .collect()
     }
 
-    /// The same with settings laid over them. If the settings have a severity, only that level is
-    /// taken.
+    /// One preset per level, with the settings laid over them. If the settings have a severity,
+    /// only that level.
     pub(super) fn to_presets_with_settings(
         &self,
         settings: &PresetValues,

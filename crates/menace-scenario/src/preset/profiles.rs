@@ -104,7 +104,7 @@ impl ProfileCatalog {
         Preset::new(merge_profiles(&profiles, severity), PresetOrigin::Profile, at)
     }
 
-    /// The same as one profile, at the written severity or at all severities.
+    /// Parses a text with one name as a profile, at the given severity or at all severities.
     pub fn parse_profile(&self, text: &str, at: &str) -> Result<PresetProfile, ConfigError> {
         let (profiles, written) = self.parse_names_and_severity(text, at)?;
         let first =

@@ -32,7 +32,7 @@ pub fn read_presets(
     Ok(read_located_presets(text, from, origin)?.into_iter().map(|placed| placed.preset).collect())
 }
 
-/// The same, with the place of each preset.
+/// Reads presets, each with its position in the file.
 pub fn read_located_presets(
     text: &str,
     from: &str,

@@ -1,4 +1,4 @@
-//! Values over cycles: lines, dots for single values, a band for what is expected.
+//! Line charts of values over cycles: lines, dots for single values, a band for forecasts.
 
 use super::scale::{AxisScale, format_tick};
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
@@ -36,7 +36,7 @@ impl ChartSeries {
     }
 }
 
-/// What is expected: cycle, from, to.
+/// The band of a forecast: cycle, lower end, upper end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForecastBand(pub Vec<(f64, f64, f64)>);
 

@@ -31,7 +31,7 @@ use crate::view::table_query::TableQuery;
 /// Rows of a file at most: a store may have ten million calls.
 const MAX_CSV_ROWS: u32 = 10_000;
 
-/// Every table, at its name.
+/// The routes of all tables, by name.
 pub(super) fn routes() -> Router<Arc<DashboardState>> {
     Router::new()
         .route("/modules.csv", csv_download("modules", modules))
@@ -93,7 +93,7 @@ fn modules(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// Of one module.
+/// The sections of one module.
 fn sections(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable> {
     let (rows, _) = app.data_source.query_existing(|store| {
         let shown = SelectedRun::find_existing(store, query.table.run.as_deref())?;
@@ -226,7 +226,7 @@ fn scenarios(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// All modules of the map, the weakest first.
+/// All modules of the heat map, weakest first.
 fn heat(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> {
     let map = app.data_source.query_existing(|store| {
         let shown = SelectedRun::find_existing(store, query.run.as_deref())?;
@@ -293,7 +293,7 @@ fn decisions(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// As JSON has it.
+/// The word that JSON has for a value.
 fn serialized_word(value: &impl serde::Serialize) -> String {
     let word = serde_json::to_value(value).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()

@@ -1,8 +1,8 @@
 //! The state of active runs as server-sent events, whichever process makes the run.
 //!
-//! The store is looked at, and only while a client listens: it says cheaply whether anything was
-//! written, and only then calls are counted. Invariant: how often the store is queried does not
-//! depend on the number of clients.
+//! The store is polled, and only while a client listens: first whether anything was written, which
+//! is cheap, and only then for counts. Invariant: how often the store is queried does not depend on
+//! the number of clients.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,10 +29,11 @@ use crate::server::ShutdownSignal;
 
 /// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Looking takes at most this part of the time: a run may have millions of calls to count.
+/// The pause after a poll, as a multiple of the poll's duration: a run may have millions of calls
+/// to count.
 const MIN_PAUSE_PER_POLL_TIME: u32 = 10;
 
-/// What goes on now.
+/// The state of the active run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct LiveState {
     /// The run that goes on.
@@ -63,7 +64,7 @@ struct LiveCache {
     state: LiveState,
     polled_at: Option<Instant>,
     poll_duration: Duration,
-    /// With the version that was seen last.
+    /// The store, with the version seen last.
     watched_store: Option<(Store, Option<i64>)>,
 }
 
@@ -108,7 +109,7 @@ impl LiveFeed {
             },
         };
         let version = store.data_version()?;
-        // A process that dies writes nothing.
+        // A process that dies writes nothing, so this is queried each time.
         let run = store.active_runs()?.pop();
         let is_same =
             known == Some(version) && run.as_ref().map(|run| &run.0) == cache.state.run.as_ref();

@@ -76,7 +76,7 @@ fn render_login_page(status: StatusCode, next: &str, wrong: Option<&str>) -> Res
     }
 }
 
-/// Only addresses of this dashboard: the login redirects nowhere else.
+/// The target of the redirect after login: only addresses of this dashboard are allowed.
 fn local_path(next: Option<String>) -> String {
     let is_own = |next: &String| {
         next.starts_with('/')

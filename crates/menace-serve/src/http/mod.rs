@@ -38,12 +38,12 @@ const MAX_BODY_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub struct DashboardServer {
     pub data_source: Arc<DataSource>,
-    /// In effect, with secrets masked.
+    /// The settings in effect, with secrets masked.
     pub settings: Vec<SettingEntry>,
     pub access: AccessPolicy,
 }
 
-/// What handlers share.
+/// The state that handlers share.
 #[derive(Debug)]
 struct DashboardState {
     data_source: Arc<DataSource>,
@@ -103,12 +103,11 @@ impl DashboardServer {
     }
 }
 
-/// Does what the first request would wait for: opens databases, reads histories, compiles
-/// templates.
+/// Prepares the first request: opens databases, reads histories, compiles templates.
 pub fn warm_up(source: &DataSource) {
     let warmed = pages::render_first_page(source).and_then(|_| prometheus::collect_all(source));
     if let Err(error) = warmed {
-        // The response says so.
+        // The first response will show the error.
         tracing::debug!("{error}");
     }
 }
@@ -122,7 +121,7 @@ pub enum MetricsEndpoint {
 }
 
 impl MetricsEndpoint {
-    /// `/metrics` and `/health`, and nothing else.
+    /// Routes for `/metrics` and `/health` only.
     pub fn routes(self, source: Arc<DataSource>, access: AccessPolicy) -> Router {
         let metrics = move |State(source): State<Arc<DataSource>>| async move {
             respond_blocking(move || {

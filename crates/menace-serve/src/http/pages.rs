@@ -64,7 +64,7 @@ fn render_with_layout(
     render(template, context! { view, nav => navigation(here), guarded })
 }
 
-/// Makes a page of what `make` finds.
+/// Renders a page with the result of `make`.
 async fn respond_with_page<V: Serialize>(
     app: Arc<DashboardState>,
     template: &'static str,
@@ -78,7 +78,7 @@ async fn respond_with_page<V: Serialize>(
     .await
 }
 
-/// The pages that are one table or one thing, asked for in their addresses.
+/// The routes of pages with a query.
 pub(super) fn routes() -> Router<Arc<DashboardState>> {
     Router::new()
         .route("/runs", page("runs.html", "/runs", view::runs::runs_page))

@@ -12,7 +12,7 @@ use crate::view::forecasts::{pairs_chart, requested_metric};
 use crate::view::run::{SelectedRun, roi_chart, runs_chart};
 use crate::view::{modules, section, synergy};
 
-/// What a chart is of.
+/// The data of a chart.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct PlotQuery {
     metric: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct PlotQuery {
     run: Option<String>,
 }
 
-/// By the name of a file that is not there.
+/// Draws the chart that the file name denotes; there are no such files.
 pub(super) async fn plot(
     State(app): AppState,
     Path(name): Path<String>,

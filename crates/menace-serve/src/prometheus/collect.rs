@@ -1,4 +1,4 @@
-//! What is exposed now. Every question here has an index: a scrape takes milliseconds.
+//! Collects the exposed values. Each query uses an index: a scrape takes milliseconds.
 
 use menace_model::is_test_path;
 use menace_store::{MetricMap, PageRange, RunListRow};
@@ -12,7 +12,7 @@ use crate::metrics_db::MetricsDbReader;
 
 /// Modules that have a sample of their own: unbounded labels would overload a scraper.
 const MAX_MODULES: usize = 50;
-/// The latest runs among which the last that came to an end is looked for.
+/// The number of latest runs that are searched for one that has ended.
 const MAX_RUNS_SEARCHED: u32 = 20;
 
 pub(crate) fn collect_all(source: &DataSource) -> ServeResult<String> {
@@ -45,7 +45,7 @@ pub(crate) fn collect_self_tests(source: &DataSource) -> ServeResult<String> {
     Ok(out.to_text())
 }
 
-/// These synergy values and what their trainer tells, alone.
+/// Only these synergy values and the values of their trainer.
 pub(crate) fn collect_synergy(
     latest: Option<&MetricMap>,
     measured: &MetricsDbReader,
@@ -107,7 +107,7 @@ fn add_run(line: &RunListRow, out: &mut MetricsExposition) {
     }
 }
 
-/// Gauges that others record in `metrics.db`, under the names that are documented.
+/// Gauges that other programs record in `metrics.db`, under their documented names.
 fn add_recorded_gauges(
     measured: &MetricsDbReader,
     out: &mut MetricsExposition,
@@ -115,12 +115,12 @@ fn add_recorded_gauges(
 ) -> ServeResult<()> {
     let declared =
         METRIC_DECLARATIONS.iter().filter(|known| known.origin == MetricNameOrigin::Documented);
-    // What sections are worth together has a history of its own.
+    // Synergy metrics have a history of their own.
     let declared = declared.filter(|known| wanted(known.name) && !is_synergy_metric(known.name));
     let declared: Vec<_> = declared.collect();
     for (name, module, value) in measured.latest_values(&declared)? {
         let has_label = declared.iter().any(|known| known.name == name && !known.labels.is_empty());
-        // What the value belongs to stands where modules stand: there is a column for it.
+        // The label of the gauge is stored in the column for modules.
         if has_label {
             out.set(&name, &[&module], value);
         } else {

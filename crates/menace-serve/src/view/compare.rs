@@ -67,12 +67,12 @@ pub(crate) struct ComparedRuns {
     pub sums: Vec<ComparedValue>,
     pub modules: Vec<ComparedValue>,
     pub scenarios: Vec<ComparedValue>,
-    /// As they were at the end of each run.
+    /// The values at the end of each run.
     pub metrics: Vec<ComparedValue>,
     pub synergy: Vec<ComparedValue>,
     /// Settings of the runs, where they differ.
     pub settings: Vec<ComparedSetting>,
-    /// In the second run only, in the first only.
+    /// Failures of the second run only, and of the first only.
     pub appeared: Vec<ComparedFailure>,
     pub disappeared: Vec<ComparedFailure>,
     pub choices: Vec<RunsPageRow>,
@@ -92,7 +92,7 @@ pub(crate) struct ComparedValue {
     pub trend: &'static str,
 }
 
-/// What one run had and the other had not, as text.
+/// The differing setting of two runs, as text; `None` where a run does not have it.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparedSetting {
     pub name: String,
@@ -114,7 +114,7 @@ impl ComparedValue {
         Self { name: name.to_owned(), a, b, delta, trend: trend_word(better, delta) }
     }
 
-    /// `better`, `worse` or nothing.
+    /// `better`, `worse`, or empty.
     pub(crate) fn trend_word(&self) -> &'static str {
         match self.trend {
             "good" => "better",
@@ -130,14 +130,14 @@ fn better_direction(name: &str) -> MetricDirection {
     metric.map_or(MetricDirection::Up, |metric| metric.direction)
 }
 
-/// By default the last two runs that have a summary.
+/// Compares two runs, by default the last two that have a summary.
 pub(crate) fn comparison_page(
     source: &DataSource,
     query: &ComparisonQuery,
 ) -> ServeResult<ComparisonPage> {
     let names_none = [&query.a, &query.b].iter().all(|id| id.as_deref().is_none_or(str::is_empty));
     match compare_runs(source, query) {
-        // The query named no run: the page says what a comparison needs.
+        // The query names no run: the page explains what a comparison needs.
         Err(ServeError::NotFound(lacks)) if names_none => {
             Ok(ComparisonPage::Unavailable { reason: lacks })
         }
@@ -231,7 +231,7 @@ fn run_metrics(source: &DataSource, shown: &SelectedRun) -> ServeResult<NamedVal
     Ok(found)
 }
 
-/// What was run: the repository, the seed, the settings.
+/// The settings in which two runs differ: repository, seed and others.
 fn differing_settings(one: &SelectedRun, other: &SelectedRun) -> Vec<ComparedSetting> {
     let facts = |shown: &SelectedRun| -> BTreeMap<String, String> {
         let run = &shown.run;
@@ -277,7 +277,7 @@ fn compare_roi<'a>(
     compare_values(query, &one.collect(), &other.collect(), |_| MetricDirection::Up)
 }
 
-/// Those that fit what was asked for, sorted.
+/// The values that match the query, sorted.
 fn compare_values(
     query: &ComparisonQuery,
     one: &NamedValues<'_>,

@@ -1,5 +1,5 @@
-//! What a run decided, with the evidence for it: one row for each statistical check; and what it
-//! expects.
+//! The decisions of a run, with the evidence for each (one row for each statistical check), and its
+//! forecasts.
 
 use menace_store::{BorderlineStatus, DecisionReport};
 use menace_track::stats::evidence::{DecisionEvidence, DecisionVerdict, StatisticalDecision};
@@ -30,7 +30,7 @@ pub(crate) fn outlook_columns(query: &TableQuery, here: &PageAddress) -> Vec<Sor
     query.sorting(OUTLOOK_COLUMNS, UNSORTED).column_heads(OUTLOOK_COLUMNS, here)
 }
 
-/// Decisions that fit what was asked for, sorted.
+/// Decisions that match the query, sorted.
 pub(crate) fn decision_rows(
     decisions: Option<&DecisionReport>,
     query: &TableQuery,
@@ -49,7 +49,7 @@ pub(crate) fn decision_rows(
     rows
 }
 
-/// The same of what is expected.
+/// Forecasts that match the query, sorted.
 pub(crate) fn outlook_rows(
     decisions: Option<&DecisionReport>,
     query: &TableQuery,
@@ -81,7 +81,7 @@ pub(crate) struct DecisionRow {
     pub evidence: Vec<DecisionEvidence>,
 }
 
-/// What is expected, of the run or of a workflow.
+/// A forecast for the run or a workflow.
 #[derive(Debug, Serialize)]
 pub(crate) struct OutlookRow {
     pub of: String,
@@ -90,7 +90,7 @@ pub(crate) struct OutlookRow {
     pub note: String,
 }
 
-/// Those of the whole run first, then what endangers workflows, then the rest.
+/// Rows of the whole run first, then predicted collapses of workflows, then the rest.
 fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
     let row = |of: &str, what: &str, value: Option<f64>, note: String| OutlookRow {
         of: of.to_owned(),
@@ -152,7 +152,7 @@ fn collapse_heading(collapse: &CollapsePrediction) -> String {
     format!("{risk}{when}{brittle}, from {}", format_grouped_count(*samples as u64, "cycle"))
 }
 
-/// Those of the whole run first, then those to act on.
+/// Rows of the whole run first, then those that require action.
 fn all_decision_rows(report: &DecisionReport) -> Vec<DecisionRow> {
     let judgement = &report.convergence;
     let run = [("ROI of the run has converged".to_owned(), &judgement.roi)];

@@ -47,7 +47,7 @@ pub(crate) struct FailuresPage {
     pub run: String,
     pub gone: bool,
     pub hidden_fields: Vec<(String, String)>,
-    /// What else is asked for, beside the fields of the form.
+    /// Conditions of the query that the form has no fields for.
     pub active_filters: Vec<ActiveFilter>,
     pub kind_choices: Vec<&'static str>,
     pub csv: String,
@@ -57,7 +57,7 @@ pub(crate) struct FailuresPage {
 pub(crate) struct ActiveFilter {
     pub what: &'static str,
     pub value: String,
-    /// The same page without it.
+    /// The address of the page without this condition.
     pub without: String,
 }
 
@@ -93,7 +93,7 @@ impl FailuresQuery {
     }
 }
 
-/// A page of what was asked for, and how many there are.
+/// One page of the failures that match the query, and their number.
 pub(crate) fn failure_lines(
     source: &DataSource,
     query: &FailuresQuery,

@@ -1,4 +1,4 @@
-//! Forecasts against what came, and where numbers lead.
+//! Compares forecasts with actual values, and shows the next ones.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ pub(crate) struct NextForecast {
     pub samples: usize,
 }
 
-/// Nothing for ROI.
+/// `None` for ROI.
 pub(crate) fn requested_metric(metric: Option<&str>) -> Option<&str> {
     metric.filter(|metric| !metric.is_empty() && !metric.eq_ignore_ascii_case("roi"))
 }
@@ -104,7 +104,7 @@ pub(crate) fn pairs_chart(history: &RoiHistoryView, metric: Option<&str>) -> Lin
         ))
 }
 
-/// Every number that has a history or forecasts and fits what was asked for, sorted.
+/// Every value with a history or forecasts that matches the query, sorted.
 pub(crate) fn forecast_rows(
     history: &RoiHistoryView,
     query: &ForecastsQuery,

@@ -21,12 +21,12 @@ pub(crate) struct MetricTile {
     pub definition: &'static str,
     pub better: &'static str,
     pub delta: Option<f64>,
-    /// `good`, `bad` or nothing.
+    /// `good`, `bad`, or empty.
     pub trend: &'static str,
     pub spark: Value,
 }
 
-/// As they were after the last cycle of the run; none when no cycle came to its end.
+/// The values after the last cycle of the run; empty if no cycle was completed.
 pub(crate) fn metric_tiles(source: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
     let mut tiles = Vec::new();
     for known in menace_track::METRICS {

@@ -18,7 +18,7 @@ use crate::failure_detail::section_display_name;
 /// Cycles in the chart of one module.
 const MAX_CHART_CYCLES: u32 = 200;
 
-/// What was asked for in the address.
+/// The query of the page.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct ModulesQuery {
     #[serde(flatten)]
@@ -88,7 +88,7 @@ impl ModulePageRow {
     }
 }
 
-/// All rows that fit what was asked for, sorted.
+/// All modules that match the query, sorted.
 pub(crate) fn module_rows(
     source: &DataSource,
     query: &ModulesQuery,
@@ -208,7 +208,7 @@ pub(crate) fn module_chart(store: &Store, path: &str) -> ServeResult<LineChart> 
         )))
 }
 
-/// The sections of a module that fit what was asked for, sorted.
+/// The sections of a module that match the query, sorted.
 pub(crate) fn section_rows(
     store: &Store,
     shown: &SelectedRun,

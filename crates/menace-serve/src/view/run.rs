@@ -24,12 +24,12 @@ use crate::text::{
     format_grouped_count, format_millis, format_timestamp, percent_encode, truncate,
 };
 
-/// Of modules and failures at a glance.
+/// The most modules and failures in an overview.
 const MAX_OVERVIEW_ROWS: u32 = 8;
 /// Runs in the small chart of the overview.
 const MAX_CHART_RUNS: u32 = 60;
 
-/// A run with what is known of it.
+/// A run, with its report and its last cycle.
 #[derive(Debug)]
 pub(crate) struct SelectedRun {
     pub run: RunRecord,
@@ -39,7 +39,7 @@ pub(crate) struct SelectedRun {
 }
 
 impl SelectedRun {
-    /// The run that was asked for, else the last one that has results, else the last one.
+    /// The run of the query; without one the last run with results, or else the last run.
     pub(crate) fn find(store: &Store, id: Option<&str>) -> ServeResult<Option<Self>> {
         let run = match id.filter(|id| !id.is_empty() && *id != "last") {
             Some(id) => Some(store.run(id)?),
@@ -192,7 +192,7 @@ pub(crate) struct FailurePageRow {
 }
 
 impl FailurePageRow {
-    /// `since_ms` is when the run in question began: what was not there before is new.
+    /// `since_ms`: the time at which the run began; failures first seen after it are new.
     pub(crate) fn from_line(line: FailureListRow, since_ms: Option<i64>) -> Self {
         Self {
             id: line.id.0,
@@ -216,7 +216,7 @@ impl FailurePageRow {
 #[derive(Debug, Serialize)]
 pub(crate) struct OverviewPage {
     pub head: RunHead,
-    /// What was run, besides the seed and the repository.
+    /// The settings of the run, beside seed and repository.
     pub settings: Vec<(String, String)>,
     pub report: Option<RunTotals>,
     pub verdicts: Option<VerdictShares>,
@@ -225,7 +225,7 @@ pub(crate) struct OverviewPage {
     pub failures: Vec<FailurePageRow>,
     pub failure_count: u64,
     pub heat: HeatMap,
-    /// Whether there are any to be searched.
+    /// Whether the run has a decision report, whatever the search text finds in it.
     pub has_decisions: bool,
     pub decisions: Vec<DecisionRow>,
     pub decision_columns: Vec<SortableColumn>,
@@ -233,7 +233,7 @@ pub(crate) struct OverviewPage {
     pub outlook: Vec<OutlookRow>,
     pub outlook_columns: Vec<SortableColumn>,
     pub outlook_csv: String,
-    /// What was searched for, and what else the address asks for.
+    /// The search text, and the other values of the query.
     pub q: String,
     pub hidden_fields: Vec<(String, String)>,
     pub path: String,
@@ -249,7 +249,7 @@ pub(crate) struct OverviewPage {
 #[derive(Debug, Serialize)]
 pub(crate) struct RunTotals {
     pub calls: u64,
-    /// Beside those.
+    /// Additional calls, not included in `calls`.
     pub timing_calls: u64,
     pub sections: usize,
     pub called: usize,
@@ -282,7 +282,7 @@ impl RunTotals {
     }
 }
 
-/// Of a run, or of the last one that has results; `query` is about its decisions.
+/// The overview of a run, or of the last one with results; `query` is the query for its decisions.
 pub(crate) fn overview_page(
     source: &DataSource,
     id: Option<&str>,
@@ -406,7 +406,7 @@ pub(crate) fn runs_chart(store: &Store) -> ServeResult<chart::ChartDrawing> {
     Ok(chart.draw())
 }
 
-/// ROI or a metric over cycles, what was forecast of it, and where it leads.
+/// ROI or a metric over cycles, with its forecasts.
 pub(crate) fn roi_chart(source: &DataSource, metric: Option<&str>) -> ServeResult<LineChart> {
     let forecast = source.forecast(metric)?;
     Ok(trend_chart(&*source.history()?, forecast, metric))

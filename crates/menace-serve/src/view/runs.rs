@@ -102,7 +102,7 @@ impl RunsPageRow {
     }
 }
 
-/// Those that were asked for, in the order that was asked for.
+/// The runs that match the query, in its order.
 pub(crate) fn run_lines(
     store: &Store,
     query: &RunsQuery,

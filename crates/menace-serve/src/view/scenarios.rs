@@ -1,4 +1,4 @@
-//! What scenarios made of the repository.
+//! The scenarios of a run, with their metrics.
 
 use std::collections::BTreeMap;
 
@@ -47,12 +47,12 @@ pub(crate) struct ScenarioPageRow {
     pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
     pub metrics: BTreeMap<String, f64>,
-    /// What sections were worth together under it at the end of the run.
+    /// The synergy of sections under this scenario at the end of the run.
     pub synergy: BTreeMap<String, f64>,
     pub spark: Value,
 }
 
-/// A metric under each scenario, in the order of those.
+/// A metric under each scenario, in the order of the scenarios.
 #[derive(Debug, Serialize)]
 pub(crate) struct ScenarioMetricRow {
     /// Sorts scenarios by it.
@@ -64,7 +64,7 @@ pub(crate) struct ScenarioMetricRow {
 #[derive(Debug, Serialize)]
 pub(crate) struct ScenarioMetricValue {
     pub value: f64,
-    /// To its way through cycles; nothing where none was kept.
+    /// The address of its history; `None` if there is none.
     pub href: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! One section: what each scenario made of it, its calls, its failures.
+//! The page of one section: its scores under each scenario, its calls, its failures.
 
 use menace_model::{ScenarioSeverity, SectionId, Verdict};
 use menace_store::{
@@ -78,7 +78,7 @@ pub(crate) struct SectionPage {
 #[derive(Debug, Serialize)]
 pub(crate) struct SectionCellRow {
     pub scenario: String,
-    /// What the calls of no scenario are.
+    /// An explanation of calls that belong to no scenario.
     pub note: &'static str,
     pub severity: Option<ScenarioSeverity>,
     pub calls: u64,

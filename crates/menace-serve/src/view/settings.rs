@@ -63,7 +63,7 @@ pub(crate) fn settings_page(entries: &[SettingEntry], query: &SettingsQuery) -> 
             None => groups.push(SettingsGroup { name: entry.group, entries: vec![line] }),
         }
     }
-    // As they are declared, unless the query has another order.
+    // In the order of their declaration, unless the query has another order.
     let declared = TableSorting { by: "", descending: false };
     let sorting = TableSorting::from_query(
         SETTING_COLUMNS,

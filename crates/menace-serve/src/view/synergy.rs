@@ -12,7 +12,7 @@ use crate::chart::{ChartDrawing, ChartSeries, LineChart, MarkRole, draw_bars, dr
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 
-/// Cycles that are shown.
+/// The most cycles that are shown.
 pub(crate) const MAX_CHART_CYCLES: u32 = 200;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -38,7 +38,7 @@ pub(crate) struct SynergyPage {
     pub hidden_fields: Vec<(String, String)>,
     pub cycles: usize,
     pub csv: String,
-    /// Nothing before weights were trained.
+    /// Empty before weights were trained.
     pub weights: Vec<(String, String)>,
     pub has_weights: bool,
     pub weight_columns: Vec<SortableColumn>,
@@ -53,14 +53,14 @@ pub(crate) struct SynergyPageRow {
     pub spark: Value,
 }
 
-/// Whether its metric has values between fixed ends, so that it can be drawn beside others.
+/// Whether the metric has a bounded range, so that it can be drawn on one scale with others.
 pub(crate) fn is_bounded(name: &str) -> bool {
     let metric = name.strip_prefix("synergy_").unwrap_or(name);
     name == menace_track::SYNERGY_ROI
         || menace_track::find_metric(metric).is_some_and(|metric| metric.range.is_bounded())
 }
 
-/// What ROI was worth together, over these cycles.
+/// The chart of `synergy_roi` over these cycles.
 pub(crate) fn synergy_chart(entries: &[MetricMap]) -> LineChart {
     let roi = entries.iter().map(|entry| entry.get(menace_track::SYNERGY_ROI).copied());
     LineChart::new("synergy_roi over cycles").with_series(ChartSeries::from_values(
@@ -71,7 +71,7 @@ pub(crate) fn synergy_chart(entries: &[MetricMap]) -> LineChart {
     ))
 }
 
-/// What the last cycle was worth together, as far as that can be drawn beside each other.
+/// The chart of the last cycle's synergy metrics that fit one scale.
 pub(crate) fn latest_chart(entries: &[MetricMap]) -> ChartDrawing {
     let latest = entries.last().into_iter().flatten();
     let latest: Vec<(String, f64)> = latest
@@ -81,7 +81,7 @@ pub(crate) fn latest_chart(entries: &[MetricMap]) -> ChartDrawing {
     draw_bars("The latest synergy values", &latest)
 }
 
-/// The weights that fit what was asked for, sorted, and whether there are any at all.
+/// The weights that match the query, sorted, and whether there are any at all.
 pub(crate) fn weight_rows(
     source: &DataSource,
     query: &SynergyQuery,

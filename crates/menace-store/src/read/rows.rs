@@ -1,5 +1,4 @@
-//! From columns to what they mean. A database can be changed by others: nothing is taken for
-//! granted.
+//! Converts columns to values. Other programs can change a database, so every column is checked.
 
 use std::str::FromStr;
 
@@ -25,7 +24,7 @@ impl From<rusqlite::Error> for RowError {
 
 pub(super) type RowResult<T> = std::result::Result<T, RowError>;
 
-/// Columns from left to right.
+/// Reads the columns of a row from left to right.
 pub(super) struct ColumnReader<'r> {
     row: &'r Row<'r>,
     next: usize,

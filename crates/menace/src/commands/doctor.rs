@@ -99,7 +99,7 @@ fn not_tried(why: &str) -> (SandboxProof, Option<Outcome>) {
     (SandboxProof::NotTried { why: why.to_owned() }, None)
 }
 
-/// Why each tier above the one that can be had is out of reach.
+/// For each tier stronger than the available one, why it is not available.
 fn why_not_stronger(machine: &MachineCapabilities, best: Option<Tier>) -> Vec<String> {
     let all = [Tier::Root, Tier::UserNamespaces, Tier::Landlock];
     all.into_iter()
@@ -115,7 +115,7 @@ fn prove_sandbox(
     purge: bool,
 ) -> Result<(SandboxProof, Option<Outcome>), CommandError> {
     let empty = tempfile::tempdir()?;
-    // An interpreter that belongs to the repository is to be had only with it.
+    // An interpreter inside of the repository needs the repository in the sandbox.
     let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
     let options = BackendOptions {
@@ -149,7 +149,7 @@ fn prove_sandbox(
 
 fn describe_refusal(error: SandboxError) -> String {
     match error {
-        // Without the advice to ask the doctor.
+        // Without the advice to run `menace doctor`.
         SandboxError::BuildFailed(why) => why,
         other => format_error_chain(&other),
     }

@@ -52,7 +52,7 @@ impl ExplainCommand {
         let store = data_dir::open_existing_store(&context)?;
         let run = data_dir::find_run(&store, self.run.as_deref())?;
         let profile = run_profile(&run, &context)?;
-        // One that was begun may not have come to its end.
+        // The last cycle may not have been completed.
         let measured = store.last_measured_cycle(&run.id).map_err(CommandError::request)?;
         let cycle = measured.unwrap_or_else(|| run.cycles.saturating_sub(1));
         let modules = store.modules(&run.id, cycle).map_err(CommandError::request)?;
@@ -146,7 +146,7 @@ impl ExplainCommand {
 }
 
 impl RoiExplanation {
-    /// Adds what the run concluded; one that was interrupted concluded nothing.
+    /// Adds the decisions of the run; an interrupted run has none.
     fn add_conclusions(&mut self, run: &RunRecord) {
         let concluded = |what: &str| {
             let summary = run.summary.as_ref()?;
@@ -159,8 +159,8 @@ impl RoiExplanation {
     }
 }
 
-/// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes
-/// them, are `shop/cart.py` and `shop/cart.py::Cart.add`.
+/// The stored name: `shop.cart` and `shop.cart:Cart.add`, as in `menace exec`, become
+/// `shop/cart.py` and `shop/cart.py::Cart.add`.
 fn resolve_name<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result<String> {
     let (module, section) = match what.split_once(':') {
         Some((module, section)) => (module, Some(section.strip_prefix(':').unwrap_or(section))),
@@ -182,7 +182,7 @@ fn resolve_name<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) ->
     Ok(section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}")))
 }
 
-/// The profile that the run was scored with, whatever is in the settings today.
+/// The profile that the run was scored with, whatever the settings are today.
 fn run_profile(run: &RunRecord, context: &CommandContext) -> Result<RoiProfile, CommandError> {
     let (name, written) = (&run.settings["profile"], &run.settings["roi_profile"]);
     if let Some(name) = name.as_str().filter(|_| !written.is_null()) {

@@ -169,7 +169,7 @@ fn is_inside(path: &Path, home: &Path) -> bool {
     there.is_some_and(|above| above.starts_with(home))
 }
 
-/// Why there is nothing to write.
+/// Explains why no file was written.
 fn nothing_to_export(gone: usize) -> String {
     match gone {
         0 => "Nothing was written: no run has found a failure.\n".to_owned(),

@@ -88,7 +88,7 @@ fn ranked_runs(histories: &[(String, RoiHistory)]) -> Vec<NamedHistory<'_>> {
     histories.iter().map(|(name, history)| NamedHistory { name, history }).collect()
 }
 
-/// Where others were recorded and this one was not, it has most likely been mistyped.
+/// If a run has other synergy metrics but not this one, the name was probably mistyped.
 fn check_metric<'a>(
     rows: &[SynergyRankRow],
     metric: &str,

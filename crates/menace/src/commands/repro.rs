@@ -71,7 +71,7 @@ pub(crate) struct ShrinkCommand {
     attempts: usize,
 }
 
-/// Everything that it takes to make the call.
+/// Everything that the rerun needs.
 struct PreparedRepro {
     context: CommandContext,
     store: Store,
@@ -122,7 +122,7 @@ impl ReproStatus {
 struct ReproJson<'a> {
     id: &'a str,
     result: ReproStatus,
-    /// What is seen today, or why nothing can be.
+    /// What the rerun shows, or why there is none.
     message: Option<String>,
     verdict: Option<&'static str>,
     input: String,
@@ -150,7 +150,7 @@ impl ReproCommand {
             ReproResult::Fixed { outcome } => (ReproStatus::Fixed, None, Some(outcome)),
             ReproResult::Vanished { why } => (ReproStatus::Vanished, Some(why), None),
         };
-        // As in a run: what is seen instead is another failure.
+        // As in a run: if the rerun shows another failure, this one is gone.
         let gone = (result != ReproStatus::Still).then(now_ms);
         store.set_gone(&failure.id, gone).map_err(CommandError::request)?;
         let json = ReproJson {
@@ -179,7 +179,7 @@ fn format_repro(json: &ReproJson<'_>, known: &FailureRecord) -> String {
     sheet.into_text()
 }
 
-/// What was tried, and what came of it.
+/// How many calls were tried, and with which result.
 fn format_effort(tried: usize, steps: usize, is_smallest: bool) -> String {
     let candidates = format_count(tried, "candidate");
     match (steps, is_smallest) {

@@ -98,13 +98,13 @@ struct PredictMetricArgs {
 struct RoiForecastJson<'a> {
     what: &'a str,
     predicted: f64,
-    /// None where there is too little to tell, as is the confidence.
+    /// `None` when there are too few values for it, or for the confidence.
     interval: Option<(f64, f64)>,
     confidence: Option<f64>,
     method: ForecastMethod,
     /// Values that it rests on.
     samples: usize,
-    /// Brought closer to what came of earlier forecasts, where there is a model for that.
+    /// Calibrated by the errors of earlier forecasts, if there is a model for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     calibrated: Option<CalibratedPrediction>,
 }
@@ -231,7 +231,8 @@ impl ReliabilityArgs {
         let what = metric.unwrap_or("ROI");
         let Some(reliability) = tracker.reliability(metric, window) else {
             metric.map_or(Ok(()), |metric| check_metric(tracker.history(), metric))?;
-            // The first that could be compared is of the cycle after those that a line needs.
+            // The first forecast that can be compared is for the cycle after those that a line
+            // needs.
             let cycles = MIN_LINE_SAMPLES + 1;
             return Err(CommandError::Request(anyhow!(
                 "the history has no forecasts of {what} yet; it takes {cycles} cycles: \

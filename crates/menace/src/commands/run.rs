@@ -366,7 +366,7 @@ fn run_with_progress(
     if request.cancel.is_cancelled() { Err(CommandError::Interrupted) } else { Ok(report) }
 }
 
-/// Warns that the run was interrupted, and names what it has stored.
+/// Warns that the run was interrupted, and names what was stored.
 fn report_interruption(
     request: &RunRequest<'_>,
     live_servers: &LiveServers,
@@ -388,7 +388,7 @@ fn analyze_repository(context: &CommandContext) -> Result<Analysis, CommandError
     analysis::analyze(context, ScannerChoice::Auto)
 }
 
-/// Tells errors that the user can fix from errors of the run.
+/// Distinguishes errors that the user can fix from errors of Menace.
 fn command_error(error: RunError) -> CommandError {
     match error {
         RunError::Sandbox(error) => isolation::command_error(error),

@@ -27,7 +27,7 @@ pub(crate) struct MachineDiagnosis {
     #[serde(flatten)]
     pub machine: MachineCapabilities,
     pub python: PythonDiagnosis,
-    /// What holds each limit here; none when no sandbox could be started.
+    /// The mechanisms that enforce each limit here; `None` when no sandbox could be started.
     pub limits: Option<LimitEnforcement>,
     pub unenforced: Vec<Limit>,
 }

@@ -118,7 +118,7 @@ fn add_parts(out: &mut String, what: &str, parts: &[ExplainedPart]) {
             metric("resilience"),
             metric("risk_index"),
         ];
-        // What was never called says nothing.
+        // A part that was never called is left out.
         if numbers.iter().any(Option::is_some) {
             let shown = numbers.map(|one| number_cell(one.unwrap_or_else(|| "–".to_owned())));
             let name = Cell::new(keep_end(&part.name, NAME_WIDTH));

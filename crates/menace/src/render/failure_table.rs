@@ -20,7 +20,7 @@ use super::table::{escape_for_terminal, keep_end};
 const KIND_WIDTH: usize = 18;
 const LOCATION_WIDTH: usize = 36;
 const COUNT_WIDTH: usize = 7;
-/// What was seen goes below, after the width of an id.
+/// The message is indented by the width of an id.
 const MESSAGE_INDENT: usize = 13;
 const MESSAGE_WIDTH: usize = 66;
 /// Longer inputs are cut.
@@ -62,8 +62,8 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
     format!("{out}\n{all}; `menace show ID{with}` shows one in full.\n")
 }
 
-/// Everything about one; source lines come from the repository as it is now. `data` is the data
-/// directory that later commands need as a flag.
+/// All details of one failure; source lines come from the present repository. `data` is the data
+/// directory, if commands need it as a flag.
 pub(crate) fn render_detail(
     known: &FailureRecord,
     runs: &[RunOccurrences],
@@ -123,7 +123,7 @@ pub(crate) fn render_detail(
     out
 }
 
-/// Those that a preset has set: what is not the default.
+/// Describes the limits that differ from the defaults.
 fn describe_limits(limits: &CallLimits) -> Vec<String> {
     let usual = CallLimits::default();
     let CallLimits {
@@ -171,7 +171,7 @@ fn add_traceback(out: &mut String, raised: &RaisedException, repository: &Path) 
     }
 }
 
-/// The last of them, with the lines of those that are the repository's.
+/// The last frames, with source lines for those in the repository.
 fn add_frames(out: &mut String, frames: &[StackFrame], repository: &Path) {
     let dim = Style::new().dimmed();
     let skipped = frames.len().saturating_sub(MAX_FRAMES_SHOWN);
@@ -191,7 +191,7 @@ fn add_frames(out: &mut String, frames: &[StackFrame], repository: &Path) {
     }
 }
 
-/// The lines around one; nothing for a file that cannot be read.
+/// The lines around a frame; empty for a file that cannot be read.
 fn add_source_lines(
     out: &mut String,
     repository: &Path,

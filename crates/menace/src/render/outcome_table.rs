@@ -1,4 +1,4 @@
-//! One outcome for people. Everything that comes from the guest is cleaned on its way out.
+//! Formats one outcome for display. Everything from the guest is escaped when it is printed.
 
 use anstyle::{AnsiColor, Style};
 
@@ -69,7 +69,7 @@ pub(crate) fn target_location(header: &OutcomeHeader<'_>) -> String {
     }
 }
 
-/// What the section was called with instead of what was given.
+/// Adds the arguments that the section was called with, if they differ from the given ones.
 pub(crate) fn add_drifted_arguments(sheet: &mut LabelledLines, header: &OutcomeHeader<'_>) {
     if let Some(drifted) = &header.drifted {
         sheet.add("drifted", &truncate(&drifted.to_python(), MAX_REPR_CHARS));
@@ -137,7 +137,7 @@ fn add_exception(sheet: &mut LabelledLines, label: &str, exception: &RaisedExcep
     }
 }
 
-/// The repository's own frames stand out. Of a long traceback, the ends say most.
+/// The repository's own frames are highlighted. A long traceback is cut in its middle.
 fn add_frames(sheet: &mut LabelledLines, frames: &[StackFrame]) {
     let own = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
     let foreign = Style::new().dimmed();
@@ -195,7 +195,7 @@ fn add_metrics(sheet: &mut LabelledLines, outcome: &Outcome) {
     sheet.add("io", &format!("{read} read, {written} written"));
 }
 
-/// What a fault did to a call, in words.
+/// Describes how often a fault was injected.
 pub(super) fn describe_fault_stats(stats: &FaultStats) -> String {
     let FaultStats {
         mode,
@@ -267,7 +267,7 @@ fn describe_coverage(coverage: &CallCoverage) -> String {
     format!("{lines} and {branches} reached in {}", format_count(coverage.files.len(), "file"))
 }
 
-/// What the call did besides returning.
+/// Adds what the call did besides returning.
 fn add_side_effects(sheet: &mut LabelledLines, outcome: &Outcome) {
     let files = &outcome.files;
     sheet.add_list("files", files.touched.iter().take(MAX_ITEMS_SHOWN).map(describe_touched_file));

@@ -37,7 +37,7 @@ struct PresetProfileJson<'a> {
     aliases: &'a [String],
     category: &'static str,
     about: Option<&'a str>,
-    /// None for the built-in ones.
+    /// `None` for the built-in profiles.
     file: Option<&'a str>,
     levels: Vec<ProfileLevelJson<'a>>,
 }
@@ -143,7 +143,7 @@ pub(crate) struct PresetCheckJson<'a> {
 }
 
 impl<'a> PresetCheckJson<'a> {
-    /// Presets that can be used, with what is odd about them.
+    /// Valid presets, with warnings about them.
     pub(crate) fn new(file: &'a str, presets: &[LocatedPreset]) -> Self {
         let mut warnings = Vec::new();
         for LocatedPreset { at, preset } in presets {

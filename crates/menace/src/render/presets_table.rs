@@ -18,7 +18,7 @@ use super::table::{escape_for_terminal, new_table};
 /// Answers of a service can be long.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// Every profile, then the words that call for some.
+/// Every profile, then the keywords that select profiles.
 pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordProfiles) -> String {
     let mut rows = new_table(&["Profile", "Category", "Severity", "Sets"]);
     for profile in profiles.iter() {
@@ -47,7 +47,7 @@ pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordP
     format!("{rows}\n\n{words}\n")
 }
 
-/// One profile with everything that is known about its keys.
+/// One profile with the details of its keys.
 pub(crate) fn render_profile(profile: &PresetProfile) -> String {
     let mut sheet = LabelledLines::default();
     sheet.add_styled("profile", Style::new().bold(), &profile.name);
@@ -135,7 +135,7 @@ fn format_values(values: &PresetValues) -> String {
     said.collect::<Vec<_>>().join("  ")
 }
 
-/// What is in a file, and what is odd about it.
+/// The presets of a file, with warnings about them.
 pub(crate) fn render_check(found: &PresetCheckJson<'_>, placed: &[LocatedPreset]) -> String {
     let presets: Vec<Preset> = placed.iter().map(|placed| placed.preset.clone()).collect();
     let mut out = self::render_presets(&presets);

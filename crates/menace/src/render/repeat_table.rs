@@ -1,4 +1,4 @@
-//! Many outcomes of the same call for people.
+//! Formats many outcomes of the same call for display.
 
 use menace_model::format_millis;
 

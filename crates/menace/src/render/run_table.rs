@@ -193,7 +193,7 @@ fn add_reason(out: &mut String, subject: &str, why: &str) {
             "    ".clone_into(&mut line);
             lines += 1;
         }
-        // One word may be longer than any line.
+        // A single word may be longer than a line.
         line.extend(word.chars().take(LINE_WIDTH - line.chars().count()));
         line.push(' ');
         is_begun = true;
@@ -250,7 +250,7 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
     }
 }
 
-/// What stands over commands to go on with.
+/// The heading above suggested commands.
 pub(crate) fn next_steps_heading(data: Option<&str>) -> String {
     match data {
         Some(data) => format!("Next, each with{}:", data_dir_flag(data)),
@@ -300,7 +300,7 @@ fn add_next_steps(
             .chain(shrink)
             .chain([(export, "pytest files that fail until it is fixed")])
         {
-            // As wide as the longest of them.
+            // As wide as the longest command.
             let width = "menace shrink ".len() + id.len();
             let _ = writeln!(out, "  {command:<width$}   {what}");
         }

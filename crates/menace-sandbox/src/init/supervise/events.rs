@@ -1,5 +1,5 @@
-//! Waits for the guest and the harness, and handles meanwhile what cannot wait: output, the rest of
-//! the request, system calls that need a decision, and faults that are due.
+//! Waits for the guest and the harness. Meanwhile reads output, sends the rest of the request,
+//! answers notified system calls and applies due faults.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,27 +26,27 @@ const MAX_SLEEP: Duration = Duration::from_millis(200);
 /// The most violations that are kept of one call, beside the first of each kind.
 const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
-/// What happened first.
+/// The event that ended a wait.
 #[derive(Debug)]
 pub(super) enum GuestEvent {
     Message(FromHarnessMessage),
-    /// It broke the protocol: the guest has its hands on it.
+    /// The zygote sent a malformed message: guest code may have written to the socket.
     ProtocolError,
     ZygoteDied,
     CallEnded,
     DeadlinePassed,
 }
 
-/// What to wait for beside the harness.
+/// The events that end a wait for a message of the harness.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitConditions<'a> {
     pub(super) deadline: Instant,
-    /// The process of the call, when the zygote is not there to wait for it.
+    /// The process of the call, when the zygote is gone and cannot report its end.
     pub(super) orphan_pidfd: Option<BorrowedFd<'a>>,
 }
 
 impl SandboxInit<'_> {
-    /// Reads the guest's output, answers what it may not do, and returns on an event.
+    /// Reads the guest's output and answers system calls until an event occurs.
     pub(super) fn wait(&mut self, until: WaitConditions<'_>) -> Result<GuestEvent, InitError> {
         loop {
             let ready = self.poll(until)?;
@@ -123,7 +123,7 @@ impl SandboxInit<'_> {
         }
         let any = |at: usize| fds[at].any() == Some(true);
         Ok(ReadyDescriptors {
-            // Hanging up is all that is asked for, and `any` does not know its bit.
+            // Only hanging up matters here, and `any` does not know its bit.
             host_gone: fds[0].any() != Some(false),
             out: any(1),
             err: any(2),
@@ -149,11 +149,10 @@ struct ReadyDescriptors {
     call_socket: bool,
 }
 
-/// System calls that wait for a decision: by a fault, or by the supervisor.
+/// Notified system calls, which a fault or the supervisor answers.
 impl SandboxInit<'_> {
-    /// Answers system calls until the host sends a request: the process of the next call makes
-    /// itself ready meanwhile, and opens files for that. `is_unused`: nothing was imported or
-    /// called yet.
+    /// Answers system calls until the host sends a request: the process forked for the next call
+    /// prepares itself meanwhile, and opens files. `is_unused`: nothing was imported or called yet.
     pub(super) fn answer_syscalls_until_request(
         &mut self,
         is_unused: bool,
@@ -176,11 +175,11 @@ impl SandboxInit<'_> {
             }
             let has_request = fds[0].any() == Some(true);
             if end_at.is_some_and(|at| fds[at].any() == Some(true)) {
-                // One that ends while it waits to be needed had better not be needed.
+                // A sandbox whose interpreter ends before the first import is given up.
                 return Err(InitError::Refused("Python ended before it was needed".to_owned()));
             }
             let has_syscall = listener_at.is_some_and(|at| is_readable(&fds[at]));
-            // One that is hung up stays so.
+            // A listener that has hung up stays so.
             is_listener_open &=
                 has_syscall || listener_at.is_none_or(|at| fds[at].any() != Some(true));
             if has_syscall {
@@ -192,7 +191,7 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Answers one system call that waits for a decision.
+    /// Answers one notified system call.
     pub(super) fn answer_syscall(&mut self) {
         let Some(handler) = &mut self.zygote.notify_handler else { return };
         let Ok(Some(notice)) = handler.listener.next_notification() else { return };
@@ -242,7 +241,7 @@ fn observe_section(section: &mut SectionWatch, mailbox: &mut ReportMailbox) -> b
     section_runs
 }
 
-/// Effects of faults beyond failing system calls: the end of delays, pauses, an early kill.
+/// Effects of faults beyond failing system calls: ends of delays, pauses, kills by time.
 impl SandboxInit<'_> {
     pub(super) fn fault_support(&self) -> FaultSupport {
         FaultSupport {
@@ -275,7 +274,7 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Lets go what has waited long enough, and takes the processor away or gives it back.
+    /// Lets delayed system calls continue, and stops or continues the call's processes for pauses.
     pub(super) fn apply_due_faults(&mut self) {
         if self.running.delayed_syscalls.is_empty() && self.faults.next_deadline().is_none() {
             return;

@@ -1,4 +1,4 @@
-//! One import or call: from the request to its report.
+//! Handles one import or call, from the request to its report.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -26,11 +26,11 @@ const REGULAR_STATUS: i32 = 0;
 /// How long after its deadline a call may take to end that has reported what came of it. Its
 /// result may have methods that take their time.
 const DESCRIPTION_GRACE: Duration = Duration::from_millis(100);
-/// How often a sweep is repeated before the sandbox is given up.
+/// How often a sweep is repeated before the sandbox becomes unusable.
 const MAX_SWEEP_ROUNDS: usize = 5;
 
 impl SandboxInit<'_> {
-    /// The zygote itself imports the module: what goes wrong there ends the sandbox.
+    /// Imports the module in the zygote itself: a failure there ends the sandbox.
     pub(super) fn import(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
         let arrived = Instant::now();
@@ -72,7 +72,7 @@ impl SandboxInit<'_> {
         self.finish_report(&mut report, limits, None);
         self.limit_enforcer.set_importing(false);
         if imported {
-            // Beside its own children, it may have left orphans.
+            // The import may have left orphans, which are not children of the zygote.
             let others = self.process_scope.other_pids(self.zygote.pid);
             let named =
                 others.into_iter().take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
@@ -83,7 +83,7 @@ impl SandboxInit<'_> {
                 }
             }
             if self.process_scope == ProcessScope::Descendants {
-                // The harness cannot look at its own mappings there.
+                // In the `landlock` tier the harness cannot read its own mappings.
                 let (mailbox, copy) = (self.output.mailbox.inode(), self.layer.writable_dir());
                 report.unforkable_state.extend(mappings::list_shared_mappings(
                     &self.proc,
@@ -125,7 +125,7 @@ impl SandboxInit<'_> {
             && !has_unforkable_state
             && self.process_scope == ProcessScope::Namespace
         {
-            // It takes the interpreter as long as it takes the host to ask for the first call.
+            // The interpreter forks while the host prepares the first call.
             self.request_fork(false);
         }
         Ok(report)
@@ -141,7 +141,7 @@ impl SandboxInit<'_> {
         self.link.end_call(&mut report);
         self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
         if report.unusable_reason.is_none() && self.process_scope == ProcessScope::Namespace {
-            // It takes the interpreter as long as it takes us to finish this one.
+            // The interpreter forks while init completes this call.
             self.request_fork(request.alternates_sandboxes);
         }
         report.total_ns = duration_to_ns(arrived.elapsed());
@@ -155,7 +155,7 @@ impl SandboxInit<'_> {
         Ok(report)
     }
 
-    /// From the fork to the end of the first process.
+    /// From the fork to the end of the call's first process.
     fn run(
         &mut self,
         request: &InitRequest,
@@ -176,7 +176,8 @@ impl SandboxInit<'_> {
                 return Ok(None);
             }
         };
-        // Its thread is there before the limit on processes is set, so that it does not count.
+        // Starts the network's thread before the limit on processes is set, so that it does not
+        // count.
         self.link.begin_call(request, report);
         self.limit_enforcer
             .begin_call(&request.limits)
@@ -203,7 +204,7 @@ impl SandboxInit<'_> {
         let unread =
             sys::unreceived_bytes(self.zygote.call_socket.as_fd()).is_ok_and(|bytes| bytes > 0);
         if unread || !self.running.unsent_request.is_empty() {
-            // The next call would receive the rest.
+            // The next call's process would read the rest of this request.
             report.unusable_reason = Some("the call ended before it had begun".to_owned());
         }
         match event {
@@ -220,7 +221,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// The process for the next call is forked ahead of it: a fork is the most that a call costs.
+    /// Requests the process of the next call ahead of it, since forking is the largest cost of a
+    /// call.
     pub(super) fn request_fork(&mut self, prewarm_fork: bool) {
         if let Some(handler) = &mut self.zygote.notify_handler {
             handler.supervisor.permit_fork();
@@ -229,13 +231,13 @@ impl SandboxInit<'_> {
             harness::send(&self.zygote.control, &harness::encode_prepare(prewarm_fork)).is_ok();
     }
 
-    /// Waits for the fork that was asked for.
+    /// Waits for the fork that was requested.
     fn wait_for_fork(&mut self, deadline: Instant) -> Result<GuestEvent, InitError> {
         if !self.zygote.fork_requested {
             self.request_fork(false);
         }
         self.zygote.fork_requested = false;
-        // Hooks of the guest's run when it forks, and may take their time: the call's time.
+        // Fork hooks of the module run now; their time counts for the call.
         self.wait(WaitConditions { deadline, orphan_pidfd: None })
     }
 
@@ -249,7 +251,7 @@ impl SandboxInit<'_> {
         Ok(())
     }
 
-    /// The zygote is gone, but its child may go on: it is the init's child now.
+    /// Waits for the call's process after the zygote has died: init has adopted it.
     fn wait_for_orphan(
         &mut self,
         deadline: Instant,
@@ -275,9 +277,9 @@ impl SandboxInit<'_> {
     }
 }
 
-/// Limits that the kernel does not enforce by itself, and the end of all processes.
+/// Limits that init enforces, and the end of all processes.
 impl SandboxInit<'_> {
-    /// Waits for the harness to say something, and stops `pid` when a limit is exceeded.
+    /// Waits for a message of the harness, and kills `pid` when it exceeds a limit.
     pub(super) fn watch(
         &mut self,
         limits: &CallLimits,
@@ -331,7 +333,7 @@ impl SandboxInit<'_> {
                     self.set_call_paused(false);
                 }
                 self.output.stack_sampler.sample(pid);
-                // It went on meanwhile, but its time was up.
+                // The process continued while its stack was sampled, but its time was over.
                 report.is_past_deadline = true;
             }
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -345,8 +347,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Ends the processes that a killed call started, at once: they would keep the processors from
-    /// the interpreter that has to report its end. Later ones are left to the sweep.
+    /// Kills the processes that a killed call had started, at once: they would compete with the
+    /// zygote, which has to report the call's end. The sweep kills those that start later.
     pub(super) fn kill_other_processes(&mut self, pid: i32, report: &mut InitReport) {
         let (process_scope, zygote) = (self.process_scope, self.zygote.pid);
         let list_others = || {
@@ -361,12 +363,12 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Ends everything that the call left running; names it in the report.
+    /// Kills everything that the call left running, and names it in the report.
     pub(super) fn sweep(&mut self, report: &mut InitReport) -> Result<(), InitError> {
         for round in 0..=MAX_SWEEP_ROUNDS {
             processes::reap_ended();
             let others = self.process_scope.other_pids(self.zygote.pid);
-            // A namespace ends with its init.
+            // The kernel ends a PID namespace with its init.
             let ends_anyway =
                 report.unusable_reason.is_some() && self.process_scope == ProcessScope::Namespace;
             if others.is_empty() || ends_anyway {
@@ -387,8 +389,8 @@ impl SandboxInit<'_> {
 
     fn kill_leaked_processes(&mut self) -> Result<(), InitError> {
         if self.process_scope == ProcessScope::Namespace {
-            // From the zygote, `kill(-1)` reaches all processes but itself and init, at once:
-            // no fork can slip through.
+            // Sent from the zygote, `kill(-1)` reaches all processes but itself and init at once,
+            // so that no fork escapes.
             if let Some(handler) = &mut self.zygote.notify_handler {
                 handler.supervisor.permit_sweep();
             }
@@ -407,7 +409,7 @@ impl SandboxInit<'_> {
     }
 }
 
-/// The report: what enforces each limit, before; usage, output and violations, afterwards.
+/// The report: mechanisms of each limit before the call; usage, output and violations after it.
 impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
@@ -418,7 +420,7 @@ impl SandboxInit<'_> {
         self.running.paused = false;
         self.layer.apply_limits(limits)?;
         let mut enforced_by = self.limit_enforcer.list_mechanisms(limits, &self.layer);
-        // No backend here can pass any on.
+        // This backend cannot pass GPUs on.
         let mut unenforced: Vec<Limit> =
             (limits.gpus > 0).then_some(Limit::Gpu).into_iter().collect();
         let faults = &request.conditions.faults;
@@ -429,7 +431,7 @@ impl SandboxInit<'_> {
             }
         }
         if faults.iter().any(|fault| fault.mode == FaultMode::Cpu) {
-            // It is a share of the processor that the limits have to name.
+            // The `cpu` fault is a processor share, so the mechanism of that limit enforces it.
             match enforced_by.get(&Limit::CpuShare).cloned() {
                 Some(by) => drop(enforced_by.insert(Limit::FaultCpu, by)),
                 None => unenforced.push(Limit::FaultCpu),
@@ -474,7 +476,7 @@ impl SandboxInit<'_> {
     }
 }
 
-/// Reports processes that a call started and that were alive at its end.
+/// Names processes that a call started and that were alive at its end.
 fn report_leaked_processes(pids: impl Iterator<Item = i32>, report: &mut InitReport) {
     let named = pids.take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
     report.leaked_processes = named

@@ -18,7 +18,7 @@ pub(crate) fn annotation_shape(facts: &RepositoryFacts<'_>, kind: &TypeExpr) -> 
     AnnotationReader { facts, own: None, variables: &[] }.read_shape(kind, 0)
 }
 
-/// The same inside of a class, which `Self` refers to.
+/// The shape of an annotation in a class, which `Self` refers to.
 pub(crate) fn annotation_shape_in_class(
     facts: &RepositoryFacts<'_>,
     kind: &TypeExpr,
@@ -27,7 +27,7 @@ pub(crate) fn annotation_shape_in_class(
     annotation_shape_with_variables(facts, kind, class, &[])
 }
 
-/// The same with shapes for type variables.
+/// The shape of an annotation with shapes for its type variables.
 pub(crate) fn annotation_shape_with_variables(
     facts: &RepositoryFacts<'_>,
     kind: &TypeExpr,

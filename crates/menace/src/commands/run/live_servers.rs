@@ -20,7 +20,7 @@ pub(super) struct LiveServers {
 }
 
 impl LiveServers {
-    /// Starts the servers that the settings name. A port that is taken is an error before the first
+    /// Starts the servers that the settings request. A port in use is an error before the first
     /// call.
     pub(super) fn start(settings: &Settings) -> Result<Self, CommandError> {
         let data_source = servers::open_data_source(settings);
@@ -71,7 +71,7 @@ impl LiveServers {
 }
 
 /// One exporter per port. The dashboard serves all gauges at `/metrics`, so its port needs no
-/// exporter; a port that is set for several exporters serves all gauges.
+/// exporter; a port that several exporters share serves all gauges.
 fn merge_exporters(
     dashboard: Option<u16>,
     wanted: impl IntoIterator<Item = (Option<u16>, MetricsEndpoint, &'static str)>,

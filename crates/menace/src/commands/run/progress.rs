@@ -26,9 +26,9 @@ pub(super) struct RunProgressBar {
 /// Counts so far.
 #[derive(Debug, Default)]
 struct RunProgressCounts {
-    /// Of the cycle.
+    /// Number of sections in the cycle.
     planned_sections: usize,
-    /// Of the current stage.
+    /// Sections called in the current stage.
     called_sections: HashSet<SectionId>,
     failures: usize,
 }
