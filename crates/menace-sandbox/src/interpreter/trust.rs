@@ -165,7 +165,7 @@ mod tests {
         let fixture = TrustFixture::new();
         let system = fs::canonicalize("/usr/bin/python3").unwrap();
         assert!(fixture.trusts(&system) && fixture.trusts(Path::new("/usr/bin")));
-        // Everybody can write to `/tmp`, and what is beside the checkout belongs to nobody known.
+        // Every user can write to `/tmp`, and the files beside the checkout have no known owner.
         assert!(!fixture.trusts(&fixture.program("beside/python3")));
         assert!(!fixture.trusts(&fixture.at("beside")));
         assert!(!fixture.trusts(Path::new("/tmp")) && !fixture.trusts(Path::new("/etc")));
