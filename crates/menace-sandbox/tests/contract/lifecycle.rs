@@ -68,7 +68,8 @@ fn run_while_python_starts(repo: &Path, code: &str) {
     let package = repo.join("encodings");
     fs::create_dir(&package).expect("ours");
     let genuine = "import posix, sys\n\
-                   __path__[:] = [sys.base_prefix + '/lib/python%d.%d/encodings' % sys.version_info[:2]]\n\
+                   _version = 'python%d.%d' % sys.version_info[:2]\n\
+                   __path__[:] = [sys.base_prefix + '/lib/' + _version + '/encodings']\n\
                    _source = posix.open(__path__[0] + '/__init__.py', posix.O_RDONLY)\n\
                    exec(compile(posix.read(_source, 1 << 20), __path__[0], 'exec'))\n\
                    posix.close(_source)\n";
@@ -77,7 +78,8 @@ fn run_while_python_starts(repo: &Path, code: &str) {
 
 /// They would not be in the control group.
 fn a_python_that_starts_processes_of_its_own_is_refused(tier: Tier) {
-    let startup = "if posix.fork() == 0:\n    posix.setsid()\n    posix.execv('/bin/sleep', ['sleep', '60'])\n";
+    let startup = "if posix.fork() == 0:\n    posix.setsid()\n    \
+                   posix.execv('/bin/sleep', ['sleep', '60'])\n";
     let bench = ContractBench::with_options(tier, GUEST, |options| {
         run_while_python_starts(&options.repo, startup);
     });
