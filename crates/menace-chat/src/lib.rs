@@ -1,8 +1,8 @@
 //! Sends a prompt to a language model over the chat-completions protocol.
 //!
-//! The only client of a model service in the workspace, apart from the engine so that nothing but
-//! the binary links an HTTP client. Providers with other protocols belong here. Prompts and what
-//! becomes of an answer are the caller's: see `menace_loop::inputs`.
+//! The only client of a model service in the workspace. It is a crate of its own so that only the
+//! binary links an HTTP client. Providers with other protocols belong here. Callers write prompts
+//! and use the answers: see `menace_loop::inputs`.
 //!
 //! Invariant: an answer is untrusted text, bounded in size and time, and never acted upon here.
 
@@ -14,9 +14,9 @@ use protocol::{ChatErrorBody, ChatRequest, ChatResponse};
 
 /// The longest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
-/// A model may think for a while.
+/// Generating an answer may take this long.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
-/// When the service is overloaded or unreachable.
+/// Retries when the service is overloaded or unreachable.
 const MAX_RETRIES: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -33,7 +33,7 @@ pub enum ChatError {
 }
 
 impl ChatError {
-    /// May a retry help?
+    /// Whether a retry may succeed.
     fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -43,7 +43,7 @@ impl ChatError {
     }
 }
 
-/// A model at a service.
+/// A client for one model of a service.
 #[derive(Debug)]
 pub struct Chat {
     agent: ureq::Agent,
@@ -54,11 +54,11 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// `base` is the address up to and with its version: `https://api.openai.com/v1`.
+    /// `base` is the address including its version: `https://api.openai.com/v1`.
     pub fn new(base: &str, key: Option<&str>, model: &str) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(REQUEST_TIMEOUT))
-            // What a refusal says is worth reading.
+            // The body of an error response has the reason.
             .http_status_as_error(false)
             .build();
         Self {

@@ -9,7 +9,7 @@ const MAX_ERROR_BODY_CHARS: usize = 200;
 pub(crate) struct ChatRequest<'a> {
     model: &'a str,
     messages: [ChatMessage<'a>; 1],
-    /// The likeliest answer each time.
+    /// 0, so that equal prompts get the most likely answer.
     temperature: f64,
 }
 
@@ -57,7 +57,7 @@ struct ChatErrorDetail {
 }
 
 impl ChatErrorBody {
-    /// What a service says when it refuses, or the beginning of whatever it said.
+    /// The message of an error response, or the beginning of the response.
     pub(crate) fn describe_error(body: &str) -> String {
         let parsed: Result<Self, _> = serde_json::from_str(body);
         let text = parsed.map_or_else(|_| body.to_owned(), |body| body.error.message);

@@ -1,9 +1,10 @@
-//! Opening files that others control: a checkout, a data directory that came with one.
+//! Opens files that other parties control: of a checkout, or of a data directory that came with
+//! one.
 //!
-//! [`UntrustedDir`] is the only way to them. The directory itself is named by the user and may be
-//! reached through links; nothing below it may. A file is opened without blocking, has to be a
-//! regular one, and is read up to a limit that the caller states. Writing goes to a new file that
-//! takes the name in one step, so that a link at that name is replaced and not followed.
+//! They are opened through [`UntrustedDir`] only. The directory itself is named by the user, and
+//! its path may contain links; nothing below it may be a link. A file is opened without blocking,
+//! has to be a regular one, and is read up to a limit that the caller states. Writing creates a new
+//! file and renames it, so that a link at the name is replaced and not followed.
 //!
 //! Invariant: no component of a relative path is a symbolic link when it is opened, and none is
 //! `..`. `openat2` checks that in the kernel; where it is missing, every component is opened on

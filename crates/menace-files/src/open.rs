@@ -1,4 +1,4 @@
-//! Opening one path below a directory handle, no link followed at any component.
+//! Opens a path below a directory handle, following no link at any component.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,17 +7,17 @@ use std::path::{Component, Path};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat, openat2};
 use rustix::io::Errno;
 
-/// Opens the directory that a user named; links on the way are the user's.
+/// Opens a directory that the user named; links in its path are the user's.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Whether a path stays below its directory by its text alone.
+/// Whether the path has no absolute or parent components.
 pub(crate) fn is_plain_relative(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Opens `path` below `directory`. `ELOOP` means a link.
+/// Opens `path` below `directory`. `ELOOP` means that a component is a link.
 pub(crate) fn open_below(
     directory: BorrowedFd<'_>,
     path: &Path,
@@ -31,13 +31,13 @@ pub(crate) fn open_below(
     let mode = if flags.contains(OFlags::CREATE) { mode } else { Mode::empty() };
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     match openat2(directory, path, flags, mode, resolve) {
-        // Before Linux 5.6, and where a filter hides it.
+        // Kernels before 5.6 lack `openat2`, and seccomp filters may refuse it.
         Err(Errno::NOSYS | Errno::PERM) => open_by_component(directory, path, flags, mode),
         result => result,
     }
 }
 
-/// As [`open_below`], one component after the other.
+/// Like [`open_below`], one component after the other.
 pub(crate) fn open_by_component(
     directory: BorrowedFd<'_>,
     path: &Path,
@@ -58,7 +58,7 @@ pub(crate) fn open_by_component(
         let at = current.as_ref().map_or(directory, AsFd::as_fd);
         let way = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::PATH | OFlags::CLOEXEC;
         let next = openat(at, part, way, Mode::empty()).map_err(|error| match error {
-            // `O_DIRECTORY|O_NOFOLLOW` says ENOTDIR of a link.
+            // `O_DIRECTORY|O_NOFOLLOW` on a link returns ENOTDIR.
             Errno::NOTDIR if is_link(at, part) => Errno::LOOP,
             error => error,
         })?;

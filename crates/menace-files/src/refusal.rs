@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What stands where a regular file was expected.
+/// The type of a file that is no regular one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileType {
     Directory,
@@ -28,7 +28,8 @@ impl fmt::Display for FileType {
     }
 }
 
-/// A file that is not opened. It travels in an [`io::Error`]; [`refusal_of`] finds it there.
+/// The reason why a file is not opened. It is the source of an [`io::Error`]; [`refusal_of`]
+/// extracts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRefusal {
     /// A component of the path is a symbolic link.
@@ -77,7 +78,7 @@ impl From<FileRefusal> for io::Error {
     }
 }
 
-/// The refusal that an error is about, if it is about one.
+/// The refusal inside of an error, if it is one.
 pub fn refusal_of(error: &io::Error) -> Option<&FileRefusal> {
     error.get_ref()?.downcast_ref()
 }

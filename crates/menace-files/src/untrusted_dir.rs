@@ -1,4 +1,4 @@
-//! A directory whose contents others control.
+//! A directory whose contents other parties control.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +19,7 @@ const NEW_FILE_MODE: u32 = 0o644;
 const PRIVATE_FILE_MODE: u32 = 0o600;
 const NEW_DIRECTORY_MODE: u32 = 0o755;
 
-/// Everything below it is reached relative to its handle, and through no link.
+/// An open directory; everything below it is opened relative to its handle, through no link.
 #[derive(Debug)]
 pub struct UntrustedDir {
     handle: OwnedFd,
@@ -27,7 +27,7 @@ pub struct UntrustedDir {
     path: PathBuf,
 }
 
-/// A regular file, opened. Reading stops at the limit that the caller gives.
+/// An open regular file. Reading it fails beyond the limit that the caller states.
 #[derive(Debug)]
 pub struct UntrustedFile {
     file: File,
@@ -35,7 +35,7 @@ pub struct UntrustedFile {
 }
 
 impl UntrustedDir {
-    /// Opens a directory that the user named; the way to it may lead through links.
+    /// Opens a directory that the user named; its path may contain links.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { handle: open_named_directory(path)?, path: path.to_owned() })
     }
@@ -44,14 +44,14 @@ impl UntrustedDir {
         &self.path
     }
 
-    /// A directory below it.
+    /// Opens a directory below it.
     pub fn subdirectory(&self, relative: &Path) -> io::Result<Self> {
         let handle =
             self.open_at(relative, OFlags::RDONLY | OFlags::DIRECTORY, NEW_DIRECTORY_MODE)?;
         Ok(Self { handle, path: self.path.join(relative) })
     }
 
-    /// The directory, made with those on the way to it where they are missing.
+    /// Opens a directory below it, creating it and its parents if necessary.
     pub fn create_directories(&self, relative: &Path) -> io::Result<Self> {
         self.check_relative(relative)?;
         let mut way = PathBuf::new();
@@ -66,64 +66,76 @@ impl UntrustedDir {
         self.subdirectory(relative)
     }
 
-    /// Opens a regular file to read.
+    /// Opens a regular file for reading.
     pub fn open_file(&self, relative: &Path) -> io::Result<UntrustedFile> {
         self.open_regular(relative, OFlags::RDONLY)
     }
 
-    /// The contents of a regular file of at most `limit` bytes.
+    /// Reads a regular file of at most `limit` bytes.
     pub fn read(&self, relative: &Path, limit: u64) -> io::Result<Vec<u8>> {
         self.open_file(relative)?.read(limit)
     }
 
-    /// As [`UntrustedDir::read`], for text.
+    /// Like [`UntrustedDir::read`], for text.
     pub fn read_to_string(&self, relative: &Path, limit: u64) -> io::Result<String> {
         let bytes = self.read(relative, limit)?;
         String::from_utf8(bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
     }
 
-    /// Opens a regular file to read and write, made where it is missing, its contents kept.
+    /// Opens a regular file for reading and writing; creates it if it is missing.
     pub fn open_or_create(&self, relative: &Path) -> io::Result<File> {
         Ok(self.open_regular(relative, OFlags::RDWR | OFlags::CREATE)?.file)
     }
 
-    /// Opens a regular file to write at its end, made where it is missing.
+    /// Opens a regular file for appending; creates it if it is missing.
     pub fn open_to_append(&self, relative: &Path) -> io::Result<File> {
         Ok(self.open_regular(relative, OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND)?.file)
     }
 
-    /// Makes a file that must not exist; a link there counts as existing.
+    /// Creates a file; an error if it exists, even as a link.
     pub fn create_new(&self, relative: &Path, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         Ok(File::from(self.open_at(relative, flags, mode)?))
     }
 
-    /// Replaces a file in one step: readers see the old contents or the new ones, and a crash
-    /// leaves either. What has the name before, a link too, is replaced and not written to.
+    /// Replaces a file atomically: readers see the old contents or the new ones, also after a
+    /// crash. A link of this name is replaced, not followed.
     pub fn replace(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
-        self.replace_with_mode(relative, contents, NEW_FILE_MODE)
+        self.replace_with(relative, contents, NEW_FILE_MODE, File::sync_all)
     }
 
-    /// As [`UntrustedDir::replace`]; only the owner may read the file.
+    /// Like [`UntrustedDir::replace`]; only the owner may read the file.
     pub fn replace_private(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
-        self.replace_with_mode(relative, contents, PRIVATE_FILE_MODE)
+        self.replace_with(relative, contents, PRIVATE_FILE_MODE, File::sync_all)
     }
 
-    fn replace_with_mode(&self, relative: &Path, contents: &[u8], mode: u32) -> io::Result<()> {
+    /// As [`UntrustedDir::replace_private`], without waiting for the disk: for what has a checksum
+    /// and can be made again.
+    pub fn replace_cache(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
+        self.replace_with(relative, contents, PRIVATE_FILE_MODE, |_| Ok(()))
+    }
+
+    fn replace_with(
+        &self,
+        relative: &Path,
+        contents: &[u8],
+        mode: u32,
+        sync: impl Fn(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (parent, name) = self.open_parent(relative)?;
         let temporary = temporary_name(&name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let handle = open_below(parent.as_fd(), &temporary, flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(handle);
-        let written = file.write_all(contents).and_then(|()| file.sync_all());
+        let written = file.write_all(contents).and_then(|()| sync(&file));
         let replaced = written.and_then(|()| Ok(renameat(&parent, &temporary, &parent, &name)?));
         if replaced.is_err() {
             let _ = unlinkat(&parent, &temporary, AtFlags::empty());
         }
         replaced?;
-        // The rename itself is safe from a crash once the directory is.
-        let _ = rustix::fs::fsync(&parent);
+        // The rename is durable once the directory has been synced.
+        let _ = sync(&File::from(parent));
         Ok(())
     }
 
@@ -138,13 +150,13 @@ impl UntrustedDir {
         Ok(renameat(&from_parent, &from_name, &to_parent, &to_name)?)
     }
 
-    /// Whether something has this name: a file, a link, anything.
+    /// Whether there is an entry of this name, of any type.
     pub fn has_entry(&self, relative: &Path) -> bool {
         self.open_parent(relative)
             .is_ok_and(|(parent, name)| statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
-    /// The names in this directory, sorted.
+    /// The names of the entries, sorted.
     pub fn entry_names(&self) -> io::Result<Vec<OsString>> {
         use std::os::unix::ffi::OsStringExt;
         let mut names = Vec::new();
@@ -158,8 +170,8 @@ impl UntrustedDir {
         Ok(names)
     }
 
-    /// The first thing below this directory that is neither a regular file nor a directory, looking
-    /// at no more than `max_entries`.
+    /// The first entry below this directory that is neither a regular file nor a directory; at most
+    /// `max_entries` are checked.
     pub fn find_irregular(&self, max_entries: usize) -> io::Result<Option<FileRefusal>> {
         let mut left = max_entries;
         self.find_irregular_within(&mut left)
@@ -199,7 +211,7 @@ impl UntrustedDir {
     fn open_regular(&self, relative: &Path, flags: OFlags) -> io::Result<UntrustedFile> {
         let path = self.path.join(relative);
         let handle = match self.open_at(relative, flags, NEW_FILE_MODE) {
-            // The only end of a FIFO, and a socket.
+            // Opening returns ENXIO for a FIFO without a reader, and for a socket.
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 let found = self.file_type(relative).unwrap_or(FileType::Other);
                 return Err(FileRefusal::NotRegular { path, found }.into());
@@ -258,10 +270,11 @@ impl AsFd for UntrustedDir {
 }
 
 impl UntrustedFile {
-    /// All of its contents; an error where they are longer than `limit`.
+    /// Reads everything; an error if it is longer than `limit`.
     pub fn read(self, limit: u64) -> io::Result<Vec<u8>> {
         let mut contents = Vec::new();
-        // One byte more tells a file that grows, and a file of `/proc` without a size.
+        // One byte more than the limit detects a growing file, and a file of `/proc` without a
+        // size.
         self.file.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
         if contents.len() as u64 > limit {
             return Err(FileRefusal::TooLarge { path: self.path, limit }.into());
@@ -274,7 +287,7 @@ impl UntrustedFile {
     }
 }
 
-/// What a file is, where it is no regular one.
+/// The type of a file, unless it is a regular one.
 fn irregular_type(mode: u32) -> Option<FileType> {
     Some(match RawFileType::from_raw_mode(mode) {
         RawFileType::RegularFile => return None,
@@ -287,7 +300,7 @@ fn irregular_type(mode: u32) -> Option<FileType> {
     })
 }
 
-/// A name that no other process and no other thread of this one uses at this time.
+/// A name that no other process or thread uses at the same time.
 fn temporary_name(name: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -311,7 +324,7 @@ mod tests {
     }
 
     impl Checkout {
-        /// A secret outside, and a checkout with a link to it and one to its directory.
+        /// A secret outside, and a checkout with links to it and to its directory.
         fn new() -> Self {
             let (outside, inside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             std::fs::write(outside.path().join("secret"), "s3cret").unwrap();

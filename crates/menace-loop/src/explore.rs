@@ -1,9 +1,9 @@
 //! Explores every section of a repository: makes the calls that explorers plan, generation by
 //! generation, on as many sandboxes as there are workers.
 //!
-//! Invariant: which calls are made depends on the seed and on outcomes, not on the number of
-//! workers or on the order in which calls end. Sections whose last generation found something new
-//! go first, so that a deadline cuts those that find nothing.
+//! Invariant: the calls depend on the seed and on outcomes, not on the number of workers or the
+//! order in which calls end. Sections whose last generation found something new are first, so that
+//! the deadline ends those that find nothing.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -117,7 +117,7 @@ pub(crate) struct GenerationCall<'a> {
     pub section: &'a SectionId,
     /// Position among the calls of its section, counted from 0.
     pub number: usize,
-    /// It measures time: how often it is made depends on the machine.
+    /// Whether it measures time: how often it is made depends on the machine.
     pub is_timing: bool,
     pub call: Call,
 }
@@ -148,7 +148,7 @@ pub(crate) struct GenerationResult<'a> {
     is_cut: bool,
 }
 
-/// What the deadline has cut off.
+/// The targets and calls that the deadline has cut off.
 #[derive(Debug, Default)]
 pub(crate) struct UnfinishedExploration {
     /// Targets with generations left, by their position.
@@ -160,7 +160,7 @@ pub(crate) struct UnfinishedExploration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopState {
     Exploring,
-    /// The deadline has passed: candidates are rerun, and nothing else.
+    /// The deadline has passed: only reruns of candidates are made.
     Confirming,
     Finished,
 }
@@ -226,8 +226,8 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
         self.state = LoopState::Confirming;
     }
 
-    /// The targets of the next generation: those whose last one found something new; else those
-    /// that do not wait for calls that other targets leave unused; else all that are not done.
+    /// Chooses the targets of the next generation: those whose last one found something new; else
+    /// those that do not wait for unused calls of other targets; else all that are not done.
     fn choose_turns(&self) -> Vec<bool> {
         let conditions: [fn(&Explorer<'_>) -> bool; 3] = [
             |explorer| explorer.is_productive(),
@@ -314,9 +314,9 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
 #[derive(Debug, Default)]
 struct GenerationPlan<'a> {
     calls: Vec<GenerationCall<'a>>,
-    /// One for each of `calls`.
+    /// One job for each of `calls`.
     jobs: Vec<CallJob>,
-    /// By target; none for one that has to wait.
+    /// The plan of each target; `None` for a target that waits.
     targets: Vec<Option<TargetPlan>>,
 }
 
@@ -324,6 +324,6 @@ struct GenerationPlan<'a> {
 struct TargetPlan {
     /// Positions of its calls in the generation.
     range: Range<usize>,
-    /// How many findings it had before.
+    /// How many findings the section had before these calls; later ones are new.
     known_findings: usize,
 }

@@ -1,8 +1,8 @@
 //! The engine: plans cycles over a repository, makes their calls in sandboxes, confirms and scores
-//! what they show, and stores it.
+//! the results, and stores them.
 //!
-//! Analysis, input generation, isolation, scores and storage belong to the crates below; this is
-//! the only one that uses all of them.
+//! The crates below analyse, generate inputs, isolate, score and store; this one is the only one
+//! that uses all of them.
 
 mod calls;
 pub mod cycle;

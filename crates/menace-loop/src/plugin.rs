@@ -109,7 +109,7 @@ pub(crate) fn find_files(path: &Path, origin: PluginOrigin) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Why a call of a plugin failed; none for one that returned.
+/// Why a call of a plugin failed; `None` if it returned.
 pub(crate) fn call_error(outcome: &Outcome) -> Option<String> {
     if outcome.verdict == Verdict::Returned {
         return None;

@@ -1,7 +1,7 @@
 //! Calls sections until each has returned once, and reports why the others did not.
 //!
-//! Finding weaknesses belongs to [`mod@crate::explore`]; this measures how many sections the
-//! generated inputs reach.
+//! [`mod@crate::explore`] finds weaknesses; this measures how many sections the generated inputs
+//! reach.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What input generation starts from: classes, types, and hints about every section.
+//! The data that input generation starts from: classes, types, and hints about every section.
 
 use menace_model::{ClassIndex, ModuleReport, NamedTypeIndex, Section, SectionHints};
 use menace_scenario::input::RepositoryFacts;

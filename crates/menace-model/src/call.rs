@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CallConditions, CallConfinement, CallFixtures, CallLimits, CallStep};
 
 crate::named_enum! {
-    /// How the harness reaches the section.
+    /// How a section is called.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum TargetKind {
@@ -19,7 +19,7 @@ crate::named_enum! {
         ClassMethod = "class_method",
         StaticMethod = "static_method",
         Property = "property",
-        /// The top level of the module: importing it is the call.
+        /// The top level of a module: importing the module is the call.
         Module = "module",
     }
 }
@@ -29,7 +29,7 @@ crate::named_enum! {
 pub struct ModuleRef {
     /// Dotted name.
     pub name: String,
-    /// Where the file is; needed when Python could not find it under its name.
+    /// Path of the file; needed when Python would not find it under its name.
     pub path: Option<String>,
 }
 
@@ -42,29 +42,29 @@ pub struct CallTarget {
     pub kind: TargetKind,
 }
 
-/// Everything that decides what a call does.
+/// Everything that determines what a call does.
 ///
 /// Dereferences to its step, so that `call.args` are the arguments of the step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Its fields stand beside the others in JSON.
+    /// Flattened in JSON.
     #[serde(flatten)]
     pub step: CallStep,
     pub seed: u64,
     pub limits: CallLimits,
     pub conditions: CallConditions,
     pub fixtures: CallFixtures,
-    /// Record the lines and branches that are reached, which makes the call slower.
+    /// Whether to record the lines and branches that are reached, which slows the call down.
     pub coverage: bool,
-    /// Several sections in one process, one after the other, each with what the ones before it left
-    /// behind. If there are any, they are all that is called: [`Call::step`] counts for nothing.
+    /// Sections that are called one after the other in one process, each in the state that the
+    /// earlier ones left. If there are any, [`Call::step`] is ignored.
     #[serde(alias = "together", default, skip_serializing_if = "Vec::is_empty")]
     pub shared_steps: Vec<CallStep>,
-    /// How often the same call is made again in the same process, to see what each of them keeps.
-    /// Without effect beside [`Call::shared_steps`].
+    /// How often the same call is repeated in the same process, to measure what each keeps. Ignored
+    /// with [`Call::shared_steps`].
     #[serde(alias = "again", default, skip_serializing_if = "is_zero")]
     pub repeats: u32,
-    /// How the interpreter is confined, where that is not the usual way.
+    /// The confinement, if it is not that of the module's sandbox spec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<CallConfinement>,
 }
@@ -75,12 +75,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Call {
-    /// Without arguments, under the default limits, without faults.
+    /// A call without arguments, under the default limits, without faults.
     pub fn new(target: CallTarget) -> Self {
         Self::of_step(CallStep::new(target))
     }
 
-    /// Under the default limits, without faults.
+    /// A call of this step under the default limits, without faults.
     pub fn of_step(step: CallStep) -> Self {
         Self {
             step,
@@ -95,7 +95,7 @@ impl Call {
         }
     }
 
-    /// What is called one after the other in one process; nothing for a call that stands alone.
+    /// The steps of a shared-process run, or of repeated calls; empty for a single call.
     pub fn steps(&self) -> Cow<'_, [CallStep]> {
         if !self.shared_steps.is_empty() || self.repeats == 0 {
             return Cow::Borrowed(&self.shared_steps);

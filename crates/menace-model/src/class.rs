@@ -1,4 +1,4 @@
-//! The classes of a repository, as far as it takes to make instances of them.
+//! The classes of a repository, with the information that is needed to make instances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConstructionPlan, SignatureParam, TypeExpr};
 
-/// By dotted name, as annotations have it after resolution.
+/// Classes by dotted name, as in resolved annotations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClassIndex(pub BTreeMap<String, ClassInfo>);
 
@@ -17,10 +17,10 @@ impl ClassIndex {
     }
 }
 
-/// Names of the repository that are no classes but stand for a type, by dotted name: what a
-/// `NewType` is made of, and the bound or the choices of a `TypeVar` (`typing.Any` without one).
+/// Types that names of the repository stand for, by dotted name: the base of a `NewType`, and the
+/// bound or the constraints of a `TypeVar` (`typing.Any` without one).
 ///
-/// Plain aliases (`Pair = tuple[int, int]`) are resolved wherever they are used.
+/// Plain aliases (`Pair = tuple[int, int]`) are resolved where they are used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NamedTypeIndex(pub BTreeMap<String, TypeExpr>);
 
@@ -32,20 +32,20 @@ impl NamedTypeIndex {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassInfo {
-    /// Module and qualified name, as a value refers to it.
+    /// Module and qualified name, which form a reference.
     pub module: String,
     pub qualname: String,
     pub kind: ClassKind,
-    /// Dotted names, resolved where that is possible.
+    /// Dotted names, resolved if possible.
     pub bases: Vec<String>,
-    /// Of a typed dictionary: its keys; of a data class or named tuple: what its constructor takes;
-    /// of a protocol: its attributes.
+    /// For a typed dictionary its keys, for a data class or named tuple the parameters of its
+    /// constructor, for a protocol its attributes.
     pub fields: Vec<ClassField>,
-    /// Of an enumeration.
+    /// The members of an enumeration.
     pub members: Vec<String>,
-    /// Public ones and abstract ones, inherited ones of the repository included.
+    /// Public and abstract methods, including inherited ones that the repository defines.
     pub methods: Vec<ClassMethod>,
-    /// What a stub of an abstract class or protocol has to have.
+    /// The methods that a stub of an abstract class or protocol must have.
     pub abstract_methods: Vec<String>,
     pub construction: Arc<ConstructionPlan>,
 }
@@ -67,7 +67,7 @@ pub enum ClassKind {
 pub struct ClassField {
     pub name: String,
     pub annotation: Option<TypeExpr>,
-    /// Without it there would be no instance.
+    /// Whether the constructor requires it.
     pub required: bool,
 }
 

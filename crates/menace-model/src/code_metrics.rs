@@ -1,4 +1,4 @@
-//! Numbers that follow from a module's text alone.
+//! Metrics that follow from a module's text alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub struct LineCounts {
     /// Logical lines: statements, where `if a: b` counts two.
     pub lloc: u32,
     pub sloc: u32,
-    /// Comments, those after code included.
+    /// Comments, including those after code.
     pub comments: u32,
     /// Lines of multi-line strings that stand alone (docstrings, mostly).
     pub multi: u32,
@@ -17,7 +17,7 @@ pub struct LineCounts {
     pub single_comments: u32,
 }
 
-/// Halstead's counts; the derived values are methods, so that they cannot disagree.
+/// Halstead's counts; derived values are computed from them by methods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HalsteadCounts {
     pub distinct_operators: u32,
@@ -35,7 +35,7 @@ impl HalsteadCounts {
         self.operators + self.operands
     }
 
-    /// Bits needed to write the program down: length × log₂ vocabulary.
+    /// Bits needed to encode the program: length × log₂ vocabulary.
     pub fn volume(self) -> f64 {
         match self.vocabulary() {
             0 => 0.0,
@@ -58,7 +58,7 @@ impl HalsteadCounts {
     }
 }
 
-/// Everything measured on one module's text.
+/// All metrics of one module's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CodeMetrics {
     pub lines: LineCounts,
@@ -69,6 +69,6 @@ pub struct CodeMetrics {
     pub maintainability: f64,
     /// Shannon entropy of the token distribution, in bits.
     pub entropy: f64,
-    /// Statements of every depth; the divisor of `code_quality`.
+    /// Number of statements at all levels; the divisor of `code_quality`.
     pub statements: u32,
 }

@@ -1,6 +1,6 @@
-//! What a call runs under beside its limits: network conditions, faults, a concurrency burst.
+//! The conditions of a call beside its limits: network conditions, faults, a concurrency burst.
 //!
-//! `menace-scenario` makes conditions from presets; `menace-sandbox` applies them.
+//! `menace-scenario` derives conditions from presets; `menace-sandbox` applies them.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct CallConditions {
     pub network: NetworkConditions,
     pub faults: Vec<FaultSpec>,
-    /// The section runs several times at once.
+    /// Runs the section several times concurrently.
     pub burst: Option<ConcurrencyBurst>,
-    /// Answers for code that calls out.
+    /// How requests to upstreams are answered.
     pub upstream: Option<UpstreamConfig>,
 }
 
@@ -21,13 +21,31 @@ impl CallConditions {
     pub fn is_fault_free(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Describes each condition in words, for display.
+    pub fn describe(&self) -> Vec<String> {
+        let Self { network, faults, burst, upstream } = self;
+        let mut lines: Vec<String> = Vec::new();
+        if let Some(burst) = burst {
+            let (threads, tasks) = (burst.threads, burst.tasks);
+            lines.push(format!("at once in {threads} threads, {tasks} tasks"));
+        }
+        lines.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
+        if !network.is_perfect() {
+            lines.push(format!("network: {}", network.describe().join(", ")));
+        }
+        if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
+            lines.push(format!("upstream fails: {failure:?}").to_lowercase());
+        }
+        lines
+    }
 }
 
-/// The link between the call and its upstreams; each figure is one way.
+/// Conditions of the link between the call and its upstreams; each figure is for one direction.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NetworkConditions {
     pub latency_ms: f64,
-    /// Latency varies by so much in both directions.
+    /// The largest deviation from the latency, in both directions.
     pub jitter_ms: f64,
     /// Share of packets that get lost, 0 to 1.
     pub loss: f64,
@@ -42,9 +60,27 @@ impl NetworkConditions {
     pub fn is_perfect(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Describes the properties that are not perfect, for display.
+    fn describe(&self) -> Vec<String> {
+        let Self { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } = self;
+        let mut lines = Vec::new();
+        let mut add = |is_set: bool, words: String| lines.extend(is_set.then_some(words));
+        add(*latency_ms > 0.0, format!("{latency_ms:.0} ms latency"));
+        add(*jitter_ms > 0.0, format!("{jitter_ms:.0} ms jitter"));
+        add(*loss > 0.0, format!("{:.1} % loss", 100.0 * loss));
+        add(*duplication > 0.0, format!("{:.1} % duplicated", 100.0 * duplication));
+        lines.extend(bits_per_second.map(|bits| format!("{bits} bits per second")));
+        for peer in partition {
+            let host = peer.host.as_deref().unwrap_or("every host");
+            let port = peer.port.map_or(String::new(), |port| format!(":{port}"));
+            lines.push(format!("{host}{port} cannot be reached"));
+        }
+        lines
+    }
 }
 
-/// A host, a port or both that cannot be reached; what is not given matches all.
+/// A host, a port or both that cannot be reached; `None` matches every host or port.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PartitionPeer {
     /// A name or an address.
@@ -52,7 +88,7 @@ pub struct PartitionPeer {
     pub port: Option<u16>,
 }
 
-/// As users write it: `db.example`, `10.0.0.7:5432`, `[::1]:80` or `:443`.
+/// The notation for users: `db.example`, `10.0.0.7:5432`, `[::1]:80` or `:443`.
 impl fmt::Display for PartitionPeer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.host, self.port) {
@@ -77,7 +113,7 @@ crate::named_enum! {
         Network = "network",
         /// Some hosts or ports cannot be reached.
         NetworkPartition = "network_partition",
-        /// Only a share of a processor.
+        /// The call gets only a share of a processor.
         Cpu = "cpu",
         /// Pauses in which the call gets no processor.
         CpuSpike = "cpu_spike",
@@ -85,9 +121,9 @@ crate::named_enum! {
         Memory = "memory",
         /// The call is killed before its timeout.
         Timeout = "timeout",
-        /// Data has another shape than before.
+        /// Data has another shape than expected.
         SchemaDrift = "schema_drift",
-        /// An upstream refuses, does not answer, or answers nonsense.
+        /// An upstream refuses, does not answer, or answers with garbage.
         FlakyUpstream = "flaky_upstream",
     }
 }
@@ -105,7 +141,7 @@ pub enum FailureMode {
 }
 
 impl FailureMode {
-    /// In the documented order, which generated presets draw from.
+    /// In the documented order; generated presets choose by index.
     pub const ALL: [Self; 13] = [
         Self::Fault(FaultMode::Disk),
         Self::Fault(FaultMode::DiskCorruption),
@@ -139,7 +175,7 @@ impl fmt::Display for FailureMode {
 }
 
 crate::named_enum! {
-    /// How hard a scenario is on the code.
+    /// How severe the conditions of a scenario are.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum ScenarioSeverity {
@@ -149,13 +185,13 @@ crate::named_enum! {
 }
 
 impl ScenarioSeverity {
-    /// The severity of this name, in any case.
+    /// The severity of this name, ignoring case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// One kind of fault and when it is injected; the rest comes from the call's seed.
+/// One kind of fault, and when it is injected; the call's seed determines everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FaultSpec {
     pub mode: FaultMode,
@@ -163,39 +199,41 @@ pub struct FaultSpec {
     pub trigger: FaultTrigger,
 }
 
-/// An opportunity is a system call, a packet, a moment or a file that the fault could hit.
+/// When a fault is injected. An opportunity is a system call, a packet, a moment or a file that the
+/// fault could hit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultTrigger {
     /// At this opportunity only, counted from one.
     Nth(u64),
-    /// At this share of the opportunities, 0 to 1.
+    /// At each opportunity with this probability, 0 to 1.
     Rate(f64),
 }
 
-/// How often the section runs at once, with the same instance and the same arguments.
+/// How many runs of the section are concurrent, with the same instance and the same arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ConcurrencyBurst {
     /// `THREAD_BURST`.
     pub threads: u32,
-    /// `ASYNC_TASK_BURST`; for what is async.
+    /// `ASYNC_TASK_BURST`, for asynchronous sections.
     pub tasks: u32,
 }
 
-/// What answers when the section calls an upstream.
+/// How requests of the section to upstreams are answered.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UpstreamConfig {
     /// The first mock that matches the request answers it.
     pub mocks: Vec<MockResponse>,
-    /// Requests that no mock matches get an empty answer; otherwise their host is unreachable.
+    /// Whether requests that no mock matches get an empty answer; otherwise their host is
+    /// unreachable.
     pub answer_all: bool,
-    /// How a flaky one fails; in any of the ways when not given.
+    /// How a flaky upstream fails; `None` leaves it to the seed.
     #[serde(default)]
     pub failure: Option<UpstreamFailure>,
 }
 
 impl UpstreamConfig {
-    /// Every request gets an empty answer.
+    /// Answers every request with an empty answer.
     pub fn with_default_answers() -> Self {
         Self { answer_all: true, ..Self::default() }
     }
@@ -208,7 +246,7 @@ crate::named_enum! {
     pub enum UpstreamFailure {
         Refused = "refused",
         Reset = "reset",
-        /// It accepts the request and never answers.
+        /// Accepts the request and never answers.
         #[serde(alias = "silence")]
         NoResponse = "silence",
         ServerError = "500",
@@ -217,22 +255,22 @@ crate::named_enum! {
         Garbage = "garbage",
         Truncated = "truncated",
         Html = "html",
-        /// Well-formed, and something else than was asked for.
+        /// Answers with well-formed content of another structure.
         WrongShape = "wrong shape",
     }
 }
 
-/// A recorded or invented answer.
+/// A mocked answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MockResponse {
-    /// Any when not given.
+    /// `None` matches every method.
     pub method: Option<String>,
-    /// With `*` for any text.
+    /// A pattern in which `*` stands for any text.
     pub url: String,
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub delay_ms: u64,
-    /// How often it answers; always when not given.
+    /// How often it is used; `None` for always.
     pub times: Option<u32>,
 }

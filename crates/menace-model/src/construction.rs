@@ -1,22 +1,22 @@
-//! How to get an instance of a class: which constructors, in which order.
+//! How to make an instance of a class: the constructor calls, in their order.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{SectionId, SignatureParam};
 
-/// Why no instance can be built.
+/// Why no instance can be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum ConstructionBlocker {
-    /// Abstract, and the repository has no concrete subclass.
+    /// It is abstract, and the repository has no concrete subclass.
     Abstract { methods: Vec<String> },
-    /// A protocol, and nothing in the repository names it as a base.
+    /// It is a protocol, and no class of the repository has it as a base.
     Protocol,
-    /// Defined inside a function; only a call of that one can reach it.
+    /// It is defined inside a function, and only a call of that function can reach it.
     Local { function: SectionId },
-    /// Building it needs, in the end, an instance of itself.
+    /// Making it needs an instance of the class itself.
     Recursive,
-    /// It takes more constructors, or a longer chain of them, than a plan may have.
+    /// The plan would have too many constructor calls, or too long a chain of them.
     TooDeep,
 }
 
@@ -25,22 +25,21 @@ pub enum ConstructionBlocker {
 pub struct ConstructorCall {
     /// Dotted name of the class to call.
     pub class: String,
-    /// The section behind the call; none when Python or a library provides it.
+    /// The section that the call runs; `None` when Python or a library defines it.
     pub constructor: Option<SectionId>,
-    /// Is this the signature? `false` means that the one that counts is, or may be, somewhere
-    /// outside of the repository: that of an unknown base. `params` is then at best a guess, and
-    /// an empty list does not say that the class takes none.
+    /// Whether `params` is the signature. `false` means that an unknown base class outside of the
+    /// repository may define the constructor: `params` is then a guess at best, and may be empty
+    /// although there are parameters.
     pub signature_known: bool,
-    /// What the caller has to supply.
+    /// The parameters that the caller has to supply.
     pub params: Vec<SignatureParam>,
-    /// Members to choose from instead of calling, for an enumeration.
+    /// For an enumeration: the members to choose from, instead of calling.
     pub members: Vec<String>,
 }
 
-/// The constructor calls that lead to an instance, innermost first; the last one builds it.
+/// The constructor calls that lead to an instance, innermost first; the last one makes it.
 ///
-/// Only parameters without a default and with the type of a class of the repository lead to
-/// further steps.
+/// Only parameters without a default whose type is a class of the repository lead to further steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConstructionPlan {
     pub steps: Vec<ConstructorCall>,

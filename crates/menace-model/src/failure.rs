@@ -1,6 +1,6 @@
 //! A failure: one way in which a section breaks, and a call that shows it.
 //!
-//! Equal ones (same section, same exception or weakness, same line) are one failure with a count.
+//! Occurrences with the same section, exception or weakness, and line are one failure with a count.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Call, Outcome, SectionId, Verdict, WeaknessKind};
 
-/// `f` and ten hexadecimal digits; the same for the same failure in every run.
+/// `f` and ten hexadecimal digits; equal for the same failure in every run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FailureId(pub String);
@@ -37,17 +37,17 @@ pub struct Failure {
     pub id: FailureId,
     pub section: SectionId,
     pub kind: WeaknessKind,
-    /// The scenario that showed it first.
+    /// The first scenario that showed it.
     pub scenario: String,
     pub verdict: Verdict,
     /// Full name of the exception's type, when there is one.
     pub exception: Option<String>,
-    /// What was seen, in a sentence.
+    /// A sentence that describes what happened.
     pub message: String,
-    /// Where the repository's code was; the section's first line when nothing better is known.
+    /// Where in the repository it happened; the section's first line if nothing better is known.
     pub location: SourceLocation,
-    /// The call that shows it.
+    /// The call that showed it.
     pub call: Call,
-    /// What came of it.
+    /// The outcome of that call.
     pub outcome: Outcome,
 }

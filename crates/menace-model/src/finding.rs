@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How bad it is when the finding is true. The names are Bandit's.
+/// How severe the problem is, if the finding is right. The names are Bandit's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingSeverity {
@@ -11,7 +11,7 @@ pub enum FindingSeverity {
     High,
 }
 
-/// How sure the check is that the finding is true. The names are Bandit's.
+/// How certain the check is that the finding is right. The names are Bandit's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingConfidence {
@@ -20,11 +20,11 @@ pub enum FindingConfidence {
     High,
 }
 
-/// One construct that a person should look at.
+/// One construct that should be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaticFinding {
-    /// Bandit's number for the rule (`B602`), whichever scanner reported it, or `M9xx` for a
-    /// construct that Bandit has no number for.
+    /// Bandit's id of the rule (`B602`), whichever scanner reported it, or `M9xx` for a construct
+    /// without a rule in Bandit.
     pub rule: String,
     pub severity: FindingSeverity,
     pub confidence: FindingConfidence,
@@ -41,7 +41,7 @@ impl StaticFinding {
     }
 }
 
-/// One place where a linter would ask for a change.
+/// One place where a linter would request a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LintWarning {
     /// The code as Ruff and pyflakes number it (`F401`).

@@ -1,36 +1,36 @@
-//! What an input is meant to be, and what lies around it.
+//! The intent of an input, and the fixtures of a call.
 
 use serde::{Deserialize, Serialize};
 
 crate::named_enum! {
-    /// What an input is meant to be. Decides whether an exception is a refusal or a bug.
+    /// The intent of an input, which decides whether an exception is a refusal or a bug.
     #[derive(
         Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
     )]
     #[serde(rename_all = "snake_case")]
     pub enum InputIntent {
-        /// What a well-meaning caller would pass.
+        /// An input that a well-meaning caller would pass.
         #[default]
         Valid = "valid",
-        /// Of the right type, at its edge.
+        /// An input of the right type at the edge of its domain.
         Boundary = "boundary",
-        /// Of the right type, made to do harm.
+        /// An input of the right type that is made to do harm.
         Hostile = "hostile",
-        /// Not what the section asks for.
+        /// An input of the wrong type or structure.
         Misuse = "misuse",
-        /// Once right, changed since.
+        /// An input that was valid before data changed its shape.
         Drifted = "drifted",
     }
 }
 
 impl InputIntent {
-    /// A section may say no to it.
+    /// Whether the section may reject the input.
     pub fn may_be_refused(self) -> bool {
         !matches!(self, Self::Valid)
     }
 }
 
-/// What is there before the call, beside the repository.
+/// Files and environment variables that exist before the call, beside the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CallFixtures {
     pub files: Vec<FixtureFile>,

@@ -1,10 +1,12 @@
-//! The nouns of Menace: what a section, a parameter, an import or a finding is.
+//! The data types of Menace: sections, parameters, calls, outcomes, findings.
 //!
 //! Data only. Reading Python belongs to `menace-source`, choosing calls to
-//! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O.
+//! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O; [`now_ms`] reads the
+//! clock.
 
 mod call;
 mod class;
+mod clock;
 mod code_metrics;
 mod conditions;
 mod construction;
@@ -34,6 +36,7 @@ mod word_list;
 
 pub use call::{Call, CallTarget, ModuleRef, TargetKind};
 pub use class::{ClassField, ClassIndex, ClassInfo, ClassKind, ClassMethod, NamedTypeIndex};
+pub use clock::{format_utc, now_ms};
 pub use code_metrics::{CodeMetrics, HalsteadCounts, LineCounts};
 pub use conditions::{
     CallConditions, ConcurrencyBurst, FailureMode, FaultMode, FaultSpec, FaultTrigger,
@@ -48,7 +51,9 @@ pub use import::{ImportKind, ModuleImport};
 pub use input::{CallFixtures, FixtureFile, InputIntent};
 pub use limits::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
 pub use module::{ModuleError, ModuleReport, RepositoryTotals, is_test_path};
-pub use names::{closest_name, closest_names, format_suggestion, suggest_names};
+pub use names::{
+    closest_name, closest_names, format_suggestion_or, suggest_names, suggest_names_or,
+};
 pub use outcome::{
     BurstReport, CallCoverage, CallResult, CallStage, FaultStats, FileChangeKind, FileCoverage,
     HangLocation, LeakedResources, Outcome, PolicyViolation, ProcessExit, RaisedException,
@@ -61,7 +66,9 @@ pub use section::{CallEdge, ParamKind, Section, SectionId, SectionKind, Signatur
 pub use security_level::{SecurityLevel, SecurityLevelError};
 pub use step::{CallStep, CallStepReport};
 pub use strategy::InputStrategy;
-pub use text::{format_bytes, format_error_chain, format_utc, truncate_chars};
+pub use text::{
+    format_bytes, format_count, format_error_chain, format_millis, pluralize, truncate_chars,
+};
 pub use types::TypeExpr;
 pub use untrusted_text::{
     escape_but_lines, escape_but_styles, escape_deceptive_in_json, escape_for_terminal,

@@ -1,4 +1,4 @@
-//! What a call may use of the machine, and what holds it to that.
+//! The limits of a call, and the mechanisms that enforce them.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use crate::FaultMode;
 
 const MIB: u64 = 1 << 20;
 
-/// What one call may use, all of its processes together.
+/// Limits of one call, for all of its processes together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallLimits {
     /// Wall time.
     pub timeout_ms: u64,
     /// Processor time.
     pub cpu_ms: Option<u64>,
-    /// Processors at once: 0.5 is half of one.
+    /// Share of the processors: 0.5 is half of one.
     pub cpu_share: Option<f64>,
-    /// Memory beyond what the imported module takes already.
+    /// Memory in addition to what the imported module uses.
     pub memory_bytes: Option<u64>,
-    /// What may be written: repository, home and temporary directory together.
+    /// Bytes that may be written: repository, home and temporary directory together.
     pub disk_bytes: Option<u64>,
-    /// Processes and threads beside the first.
+    /// Processes and threads in addition to the first.
     pub processes: u64,
     pub open_files: u64,
-    /// How much of each output stream is kept; the rest is counted only.
+    /// How many bytes of each output stream are kept; the rest is only counted.
     pub output_bytes: u64,
-    /// How many of them it asks to see; nothing here can give it any.
+    /// The number of requested GPUs; no backend provides any.
     #[serde(default)]
     pub gpus: u64,
 }
@@ -48,7 +48,7 @@ impl Default for CallLimits {
 }
 
 crate::named_enum! {
-    /// A limit, a fault or a network condition of a call, as an outcome names it.
+    /// A limit, fault or network condition of a call, as an outcome names it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Limit {
@@ -100,7 +100,7 @@ impl From<FaultMode> for Limit {
 }
 
 crate::named_enum! {
-    /// What keeps a limit.
+    /// A mechanism that enforces a limit.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum LimitMechanism {
@@ -108,21 +108,21 @@ crate::named_enum! {
         CgroupV1 = "cgroup_v1",
         Rlimit = "rlimit",
         TmpfsSize = "tmpfs_size",
-        /// Menace itself watches and kills.
+        /// Menace measures the usage and kills the call.
         Monitor = "monitor",
-        /// The kernel's own emulation of a bad link.
+        /// The kernel's network emulator.
         Netem = "netem",
-        /// Packets wait in a queue until Menace lets them go.
+        /// Packets wait in a queue until Menace releases them.
         Nfqueue = "nfqueue",
-        /// System calls of the guest are answered by Menace.
+        /// Menace answers system calls of the guest.
         SystemCalls = "system_calls",
-        /// Processes are stopped and woken by signals.
+        /// Processes are stopped and continued by signals.
         #[serde(rename = "freezer")]
         Sigstop = "freezer",
-        /// The harness does it, inside of the interpreter.
+        /// The harness, inside of the interpreter.
         Harness = "harness",
     }
 }
 
-/// Which mechanisms hold which limit.
+/// The mechanisms that enforce each limit.
 pub type LimitEnforcement = BTreeMap<Limit, Vec<LimitMechanism>>;

@@ -1,10 +1,10 @@
-//! What is known about one module of a repository.
+//! The analysis of one module of a repository.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CodeMetrics, LintWarning, ModuleImport, Section, StaticFinding};
 
-/// Whether a file holds tests or what only tests use, by its name or one of its directories.
+/// Whether a file has tests or only test helpers, judged by its name and directories.
 pub fn is_test_path(path: &str) -> bool {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     name.starts_with("test_")
@@ -13,16 +13,16 @@ pub fn is_test_path(path: &str) -> bool {
         || directories.split('/').any(|directory| directory == "tests" || directory == "test")
 }
 
-/// Why a file could not be understood.
+/// Why a file could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleError {
     pub file: String,
-    /// One-based; none when the reason has no place in the text.
+    /// One-based; `None` when the reason has no position in the text.
     pub line: Option<u32>,
     pub reason: String,
 }
 
-/// One `.py` file, understood as far as possible.
+/// The analysis of one `.py` file, as far as it could be parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleReport {
     /// Path below the repository, with `/` on every system.
@@ -41,7 +41,7 @@ pub struct ModuleReport {
     pub error: Option<ModuleError>,
 }
 
-/// Sums over a repository.
+/// Totals over a repository.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RepositoryTotals {
     pub modules: usize,
@@ -52,7 +52,7 @@ pub struct RepositoryTotals {
 }
 
 impl RepositoryTotals {
-    /// Sums over any choice of modules.
+    /// Totals over these modules.
     pub fn sum_modules<'m>(modules: impl IntoIterator<Item = &'m ModuleReport>) -> Self {
         let mut totals = Self::default();
         for module in modules {

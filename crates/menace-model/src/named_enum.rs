@@ -1,7 +1,7 @@
 //! The macro behind enums whose variants have names.
 
-/// Defines an enum with `ALL`, its variants in their order, and the name of each: `as_str` and
-/// `Display`.
+/// Defines an enum with `ALL`, its variants in their order, and the name of each: `as_str`,
+/// `Display` and `FromStr`.
 #[macro_export]
 macro_rules! named_enum {
     (
@@ -22,6 +22,15 @@ macro_rules! named_enum {
                 match self {
                     $(Self::$variant => $word,)+
                 }
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            /// There is no variant of this name.
+            type Err = ();
+
+            fn from_str(name: &str) -> ::std::result::Result<Self, ()> {
+                Self::ALL.into_iter().find(|known| known.as_str() == name).ok_or(())
             }
         }
 

@@ -2,7 +2,7 @@
 
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The candidate closest to `typed`, ignoring case, when it is close enough to be a slip.
+/// The candidate closest to `typed`, ignoring case, if it is close enough to be a typing error.
 pub fn closest_name<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -18,14 +18,31 @@ pub fn suggest_names<'a>(
     format_suggestion(&closest_names(typed, candidates))
 }
 
-/// The same for names that are known to be close: the first few of them.
-pub fn format_suggestion(names: &[&str]) -> Option<String> {
+/// `; did you mean `a`?`, as messages end, or `; {otherwise}` where no candidate is close.
+pub fn suggest_names_or<'a>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    otherwise: &str,
+) -> String {
+    format_suggestion_or(&closest_names(typed, candidates), otherwise)
+}
+
+/// Like [`suggest_names_or`], for names that are known to be close.
+pub fn format_suggestion_or(names: &[&str], otherwise: &str) -> String {
+    match format_suggestion(names).as_deref().unwrap_or(otherwise) {
+        "" => String::new(),
+        text => format!("; {text}"),
+    }
+}
+
+/// A question with at most `MAX_SUGGESTIONS` of the names; `None` without names.
+fn format_suggestion(names: &[&str]) -> Option<String> {
     let quoted: Vec<_> =
         names.iter().take(MAX_SUGGESTIONS).map(|name| format!("`{name}`")).collect();
     (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
 }
 
-/// All candidates that are equally close, in the order of their names.
+/// All candidates that are equally close, sorted by name.
 pub fn closest_names<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -42,7 +59,8 @@ pub fn closest_names<'a>(
     close.into_iter().take_while(|(distance, _)| *distance == least).map(|(_, it)| it).collect()
 }
 
-/// How many slips a name of this length forgives: short names are too alike for more than one.
+/// How many typing errors are allowed for a name of this length: short names are similar to each
+/// other.
 fn max_typos(known: &str) -> usize {
     match known.chars().count() {
         0..=4 => 1,
@@ -63,6 +81,14 @@ mod tests {
     #[test]
     fn a_name_that_is_not_close_is_not_suggested() {
         assert_eq!(closest_name("colour", ["roi_cycles", "timeout"]), None);
+    }
+
+    #[test]
+    fn a_misspelled_word_gets_a_suggestion() {
+        let known = ["CPU_LIMIT", "DISK_LIMIT"];
+        assert_eq!(suggest_names_or("CPU_LIMTI", known, "see x"), "; did you mean `CPU_LIMIT`?");
+        assert_eq!(suggest_names_or("COLOUR", known, "see x"), "; see x");
+        assert_eq!(suggest_names_or("COLOUR", known, ""), "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What is known about a call once it is over.
+//! The outcome of a call.
 //!
-//! Everything that comes from the guest is untrusted text: bounded, never evaluated, and to be
-//! cleaned of control characters before a terminal sees it.
+//! Everything from the guest is untrusted text: bounded, never evaluated, and to be escaped before
+//! it is shown on a terminal.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,21 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallStepReport, FaultMode, Limit, LimitEnforcement, Value, Verdict};
 
-/// How a call ended, or one step of a call.
+/// How a call, or one step of it, ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
     pub verdict: Verdict,
-    /// The verdict in a sentence, when there is more to say than the word does.
+    /// A sentence that explains the verdict, where the word alone is not clear.
     pub reason: Option<String>,
     /// The last stage that was reached.
     pub stage: CallStage,
-    /// That of a step is cut shorter than that of a call, with a typed copy only of what is small.
+    /// The returned value. In a step it is truncated more than in a call, and only small values
+    /// have a typed copy.
     pub value: Option<ReturnedValue>,
     pub exception: Option<RaisedException>,
 }
 
 impl CallResult {
-    /// A result of which only verdict and stage are known.
+    /// A result with verdict and stage only.
     pub fn new(verdict: Verdict, stage: CallStage) -> Self {
         Self { verdict, reason: None, stage, value: None, exception: None }
     }
@@ -34,7 +35,7 @@ impl CallResult {
 /// Dereferences to its result, so that `outcome.verdict` is the verdict of the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Its fields stand beside the others in JSON.
+    /// Flattened in JSON.
     #[serde(flatten)]
     pub result: CallResult,
     pub exit: ProcessExit,
@@ -46,7 +47,7 @@ pub struct Outcome {
     pub leaked: LeakedResources,
     #[serde(alias = "changed")]
     pub state_changes: StateChanges,
-    /// What the call tried that the policy forbids.
+    /// Attempts that the policy forbids.
     pub violations: Vec<PolicyViolation>,
     pub enforced_by: LimitEnforcement,
     /// Limits that were requested and that nothing on this machine can enforce.
@@ -60,25 +61,26 @@ pub struct Outcome {
     pub upstream: Option<UpstreamReport>,
     /// Lines and branches of the repository that were reached, when requested.
     pub coverage: Option<CallCoverage>,
-    /// The result of each section of a shared-process run, up to the one that ended the process.
-    /// The verdict then says whether all steps were made, whatever they raised; every other field
-    /// is about all of them.
+    /// The result of each step of a shared-process run, up to the one that ended the process. The
+    /// verdict then says whether all steps were made, whatever they raised; every other field
+    /// concerns all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<CallStepReport>,
-    /// Where the repository's code was when the call was killed, or when a generator was abandoned.
+    /// Where code of the repository was when the call was killed, or when a generator was
+    /// abandoned.
     #[serde(alias = "stood", default, skip_serializing_if = "Option::is_none")]
     pub hang_location: Option<HangLocation>,
-    /// Remarks about this outcome: what could not be described, what was cut.
+    /// Remarks: what could not be described, what was truncated.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// An outcome of which only verdict and stage are known.
+    /// An outcome with verdict and stage only.
     pub fn new(verdict: Verdict, stage: CallStage) -> Self {
         Self::of_result(CallResult::new(verdict, stage))
     }
 
-    /// An outcome of which only the result is known.
+    /// An outcome with a result only.
     pub fn of_result(result: CallResult) -> Self {
         Self {
             result,
@@ -117,7 +119,7 @@ impl DerefMut for Outcome {
     }
 }
 
-/// How often one kind of fault was injected into a call.
+/// How often one fault was injected into a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultStats {
     pub mode: FaultMode,
@@ -126,49 +128,49 @@ pub struct FaultStats {
     pub opportunities: u64,
     #[serde(alias = "struck")]
     pub injected: u64,
-    /// What the first injection hit, in words.
+    /// What the first injection hit, described.
     #[serde(alias = "first")]
     pub first_injected: Option<String>,
-    /// When the last one was injected, after the start of the section.
+    /// Time of the last injection, since the start of the section.
     #[serde(alias = "last_ms")]
     pub last_injected_ms: Option<f64>,
 }
 
-/// Where code was that crashed, or that had to be stopped: frames of the repository.
+/// Where code of the repository was when it crashed or was killed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HangLocation {
     /// Frames that every sample of the stack had in common, innermost last.
     pub frames: Vec<StackFrame>,
-    /// Further lines of one function, called by the last of these, on which samples were: the lines
-    /// of a loop. In ascending order.
+    /// Further lines of one function, called by the last of these frames, at which samples were
+    /// taken: the lines of a loop, in ascending order.
     #[serde(alias = "among")]
     pub loop_frames: Vec<StackFrame>,
 }
 
-/// The result of a concurrency burst, compared with one run of the same call.
+/// The result of a concurrency burst, compared with sequential runs of the same call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BurstReport {
     pub threads_spawned: u64,
     pub tasks_spawned: u64,
     pub finished: u64,
-    /// Some runs never ended.
+    /// Whether some runs never ended.
     pub deadlocked: bool,
-    /// Where one of those runs waits.
+    /// Where one of the runs that never ended waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_at: Option<StackFrame>,
-    /// Types of exceptions that a single run does not raise.
+    /// Types of exceptions that sequential runs do not raise.
     pub raised: Vec<String>,
     /// How many different results there were.
     pub distinct_results: u64,
-    /// Some result differs from that of a single run.
+    /// Whether a result differs from that of sequential runs.
     pub differs: bool,
 }
 
-/// The requests of a call to upstreams, and their answers.
+/// The requests of a call to upstreams, and the answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UpstreamReport {
     pub requests: Vec<UpstreamRequest>,
-    /// Requests without a timeout that got no answer: they would have waited for ever.
+    /// Requests without a timeout that got no answer, and would have waited for ever.
     pub without_timeout: u64,
 }
 
@@ -181,7 +183,7 @@ pub struct UpstreamRequest {
     pub answer: String,
 }
 
-/// Lines and branches that a call reached, by file.
+/// The lines and branches that a call reached, by file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CallCoverage {
     pub files: Vec<FileCoverage>,
@@ -193,7 +195,7 @@ pub struct FileCoverage {
     pub file: String,
     /// In ascending order.
     pub lines: Vec<u32>,
-    /// From line to line, in ascending order.
+    /// Pairs of lines, from and to, in ascending order.
     pub branches: Vec<(u32, u32)>,
 }
 
@@ -202,14 +204,14 @@ pub struct FileCoverage {
 pub enum CallStage {
     /// The module was being imported.
     Import,
-    /// The name was being looked up.
+    /// The qualified name was being resolved.
     Resolve,
-    /// The instance was being built.
+    /// The receiver was being constructed.
     Construct,
     /// The arguments were being built.
     Arguments,
     Call,
-    /// A generator, coroutine or context manager was being used up.
+    /// A returned generator, coroutine or context manager was being run to its end.
     Consume,
 }
 
@@ -221,15 +223,15 @@ pub struct ReturnedValue {
     pub kind: String,
     pub repr: String,
     pub truncated: bool,
-    /// Length, for what has one.
+    /// The length, if the value has one.
     pub length: Option<u64>,
-    /// Equal for equal results; 32 hexadecimal digits.
+    /// 32 hexadecimal digits, which are equal for equal results.
     pub hash: Option<String>,
-    /// A typed copy, when it is small and of plain types.
+    /// A typed copy, if the value is small and of plain types.
     pub value: Option<Value>,
-    /// Items taken from a generator.
+    /// Number of items taken from a generator.
     pub items: Option<u64>,
-    /// The generator had more items than were taken.
+    /// Whether the generator had more items.
     pub more: bool,
 }
 
@@ -239,28 +241,27 @@ pub struct RaisedException {
     #[serde(rename = "type")]
     pub kind: String,
     pub message: String,
-    /// Full names of the classes that it is derived from, nearest first.
+    /// Full names of its base classes, nearest first.
     pub bases: Vec<String>,
-    /// A `raise` statement raised it on purpose; `assert`, Python itself and libraries do not
-    /// count.
+    /// Whether a `raise` statement raised it; `assert`, Python itself and libraries do not count.
     pub explicit: bool,
-    /// Innermost last.
+    /// Frames, innermost last.
     pub frames: Vec<StackFrame>,
     pub errno: Option<i32>,
     /// The exception that this one was raised from, or during.
     pub cause: Option<Box<RaisedException>>,
-    /// What else an exception group holds.
+    /// The exceptions of an exception group.
     pub group: Vec<RaisedException>,
     pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// Relative to the repository when it is in there.
+    /// Path relative to the repository if it is in there, else absolute.
     pub file: String,
     pub line: u32,
     pub function: String,
-    /// The file belongs to the repository.
+    /// Whether the file belongs to the repository.
     #[serde(alias = "own")]
     pub in_repository: bool,
 }
@@ -272,7 +273,7 @@ pub struct ProcessExit {
     pub signal: Option<i32>,
 }
 
-/// A stream: its beginning, and how much there was.
+/// An output stream: its beginning, and its full length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct StreamOutput {
     pub text: String,
@@ -282,36 +283,37 @@ pub struct StreamOutput {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct RuntimeMetrics {
-    /// Of the section only when the harness reported it, else of the whole call.
+    /// Time of the section if the harness reported it, else of the whole call.
     pub wall_ms: f64,
     pub user_cpu_ms: f64,
     pub system_cpu_ms: f64,
-    /// From the request to the end of the last process: what the sandbox adds is in here.
+    /// From the request to the end of the last process, including the sandbox's own work.
     pub total_ms: f64,
-    /// Beyond what the imported module takes.
+    /// Memory in addition to what the imported module uses.
     pub peak_memory_bytes: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
 }
 
-/// What the call did to files: the repository, its home, its temporary directory.
+/// Files that the call created, changed or deleted in the repository, its home and its temporary
+/// directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct TouchedFiles {
     pub touched: Vec<TouchedFile>,
-    /// How many there were; more than listed when the list was cut.
+    /// Number of these files, which may exceed the list.
     pub total: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TouchedFile {
-    /// Relative for the repository, else absolute.
+    /// Relative path in the repository, else an absolute path.
     pub path: String,
     #[serde(alias = "what")]
     pub change: FileChangeKind,
     pub bytes: u64,
-    /// Hash of the content, 32 hexadecimal digits. `None` for what is not a regular file, exceeds
-    /// 64 KiB, could not be read, is unchanged or is a SQLite database, and past the limit of
-    /// files.
+    /// Hash of the content, 32 hexadecimal digits. `None` for anything but a regular file, for
+    /// files above 64 KiB, unreadable or unchanged files and SQLite databases, and beyond the limit
+    /// of files.
     pub hash: Option<String>,
 }
 
@@ -323,7 +325,7 @@ pub enum FileChangeKind {
     Deleted,
 }
 
-/// What the call left behind. The sandbox has removed all of it.
+/// Resources that the call left behind. The sandbox has removed all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct LeakedResources {
     pub threads: Vec<String>,
@@ -331,7 +333,7 @@ pub struct LeakedResources {
     pub descriptors: Vec<String>,
 }
 
-/// State of the interpreter that differs from before the call.
+/// State of the interpreter that the call has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct StateChanges {
     pub environment: Vec<String>,
@@ -339,14 +341,15 @@ pub struct StateChanges {
     pub modules_loaded: u64,
     pub signals: Vec<i32>,
     pub recursion_limit: Option<i64>,
-    /// Parameters whose default value is not what it was: the next call would see it.
+    /// Parameters whose default value has changed, which would affect the next call.
     pub defaults: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PolicyViolation {
-    /// A word of the sandbox's `ViolationKind`, such as `file`, `network`, `signal`, `trace` or
-    /// `mount`; `processes` for the limit on processes.
+    /// A `ViolationKind` of the sandbox, such as `file`, `network`, `signal`, `trace` or `mount`;
+    /// `processes` for the limit on processes, `forged_report` for a report that contradicts what
+    /// init saw, `patched_harness` for an import that changed the guest harness.
     #[serde(alias = "what")]
     pub kind: String,
     pub detail: String,

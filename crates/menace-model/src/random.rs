@@ -1,30 +1,29 @@
 //! Reproducible random numbers: everything random in a run comes from one seed.
 //!
-//! Invariant: the same seed gives the same numbers on every machine and in every version.
+//! Invariant: equal seeds give equal numbers on every machine and in every version.
 
-/// A seed, and a way to get independent ones from it by name.
+/// A seed, from which independent ones can be derived by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed of a part: of a section, a preset, an input, a fault.
+    /// The seed of a part: a section, a preset, an input, a fault.
     #[must_use]
     pub fn derive(self, part: &str) -> Self {
-        // FNV-1a, then mixed, so that similar names have nothing in common.
+        // FNV-1a and a mixing step, so that similar names give unrelated seeds.
         let hash = part.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         Self(mix_bits(self.0 ^ mix_bits(hash)))
     }
 
-    /// The seed of the `index`th of many equal parts.
+    /// The seed of the part with this index.
     #[must_use]
     pub fn derive_nth(self, index: u64) -> Self {
         Self(mix_bits(self.0 ^ mix_bits(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// A moment for a clock that stands still, in seconds since 1970: one between the September of
-    /// 2001 and the May of 2033.
+    /// A time for a frozen clock, in seconds since 1970: between September 2001 and May 2033.
     pub fn frozen_timestamp(self) -> f64 {
         (1_000_000_000 + self.derive("moment").rng().next_below(1_000_000_000)) as f64
     }
@@ -34,7 +33,7 @@ impl Seed {
     }
 }
 
-/// A stream of numbers: `SplitMix64`, which needs no more than a word of state.
+/// A stream of random numbers: `SplitMix64`, whose state is one word.
 #[derive(Debug, Clone)]
 pub struct SeededRng {
     state: u64,
@@ -46,13 +45,13 @@ impl SeededRng {
         mix_bits(self.state)
     }
 
-    /// From 0 up to, but not including, `end`; 0 when that is 0.
+    /// A number from 0 up to, but not including, `end`; 0 when `end` is 0.
     pub fn next_below(&mut self, end: u64) -> u64 {
-        // The upper half of the product: unbiased enough for any `end` that is met in practice.
+        // The upper half of the product: the bias is negligible for the values of `end` in use.
         ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
     }
 
-    /// Both ends included.
+    /// A number between both ends, inclusive.
     pub fn next_between(&mut self, low: i64, high: i64) -> i64 {
         let span = high.wrapping_sub(low).cast_unsigned();
         match span.checked_add(1) {
@@ -61,7 +60,7 @@ impl SeededRng {
         }
     }
 
-    /// From 0 up to, but not including, 1.
+    /// A number from 0 up to, but not including, 1.
     pub fn next_unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -71,7 +70,7 @@ impl SeededRng {
         self.next_unit() < probability
     }
 
-    /// One of them, unless there are none.
+    /// One of the items, unless there are none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.next_below(from.len() as u64) as usize)
     }

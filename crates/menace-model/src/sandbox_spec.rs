@@ -1,5 +1,4 @@
-//! How the sandbox of a call must be set up: the one description that presets, stored calls, the
-//! sandbox pool and the init of a sandbox share.
+//! The description of a sandbox that presets, stored calls, the sandbox pool and init share.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Call, CallConditions, CallLimits, FaultMode, FaultSpec, ModuleRef, SecurityLevel};
 
-/// What the policy forbids: stored with a call, so that a rerun is confined as the call was.
+/// The policy of a call; stored with it, so that a rerun is confined in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallConfinement {
     /// `SECURITY_LEVEL`.
@@ -26,8 +25,8 @@ impl Default for CallConfinement {
     }
 }
 
-/// Which system calls stop in the kernel until init has decided on them. Fixed when the interpreter
-/// starts; each interposed system call is slower.
+/// Which system calls stop in the kernel until init has decided about them. Fixed when the
+/// interpreter starts; each interposed system call is slower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub struct SyscallInterposition {
     /// Opening, reading, writing files.
@@ -39,7 +38,7 @@ pub struct SyscallInterposition {
 }
 
 impl SyscallInterposition {
-    /// The system calls that injecting these faults needs.
+    /// The interposition that injecting these faults needs.
     pub fn for_faults(faults: &[FaultSpec]) -> Self {
         let mut interposition = Self::default();
         for fault in faults {
@@ -63,38 +62,39 @@ impl SyscallInterposition {
         self == Self::default()
     }
 
-    /// Whether everything that `needed` interposes is interposed here, too.
+    /// Whether this interposition includes everything that `needed` does.
     pub fn covers(self, needed: Self) -> bool {
         self.files >= needed.files && self.memory >= needed.memory && self.sockets >= needed.sockets
     }
 }
 
-/// Everything that makes two sandboxes alike: calls with equal specs can share one.
+/// Everything that distinguishes sandboxes: calls with equal specs can share one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SandboxSpec {
-    /// The module to import before the first call; none for calls of module top levels.
+    /// The module that is imported before the first call; `None` for calls of module top levels.
     pub module: Option<ModuleRef>,
     /// Directories that go to the front of `sys.path`, relative to the repository.
     pub import_roots: Vec<String>,
     pub confinement: CallConfinement,
     pub interposition: SyscallInterposition,
-    /// Seed of what happens at import; each call has its own.
+    /// Seed for the import; each call has its own.
     pub seed: u64,
-    /// `PYTHONHASHSEED`: fixed when Python starts, so it cannot be set for a single call.
+    /// `PYTHONHASHSEED`, which is fixed when Python starts and cannot be set for a single call.
     pub hash_seed: u32,
-    /// The time at which the clock stands still (seconds since 1970).
+    /// The time of the frozen clock, in seconds since 1970.
     pub freeze_time: Option<f64>,
-    /// Open files and processes are also the ceilings of all calls.
+    /// Limits of the import. Those on open files and processes are also ceilings for all calls.
     pub import_limits: CallLimits,
-    /// Variables for the guest beside the default ones.
+    /// Additional environment variables for the guest.
     pub environment: Vec<(String, String)>,
 }
 
-/// Specs are compared as keys of pools. The floating-point fields come from settings and presets,
-/// which refuse NaN.
+/// Specs are keys of pools. The floating-point fields come from settings and presets, which reject
+/// NaN.
 impl Eq for SandboxSpec {}
 
-/// `import_limits`, `freeze_time` and `environment` rarely tell two specs apart: left to `Eq`.
+/// `import_limits`, `freeze_time` and `environment` rarely distinguish two specs, and are left to
+/// `Eq`.
 impl Hash for SandboxSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.module.hash(state);
@@ -121,7 +121,7 @@ impl SandboxSpec {
         }
     }
 
-    /// The spec that this call needs, made from the default spec of its module.
+    /// The spec that this call needs, derived from the default spec of its module.
     #[must_use]
     pub fn for_call(&self, call: &Call) -> Self {
         let confinement = call.confinement.unwrap_or(self.confinement);
@@ -130,14 +130,14 @@ impl SandboxSpec {
         spec
     }
 
-    /// The same for a call whose target is not known yet.
+    /// The spec for a call with these conditions, whose target is not known yet.
     #[must_use]
     pub fn for_conditions(self, confinement: CallConfinement, conditions: &CallConditions) -> Self {
         let interposition = SyscallInterposition::for_faults(&conditions.faults);
         Self { confinement, interposition, ..self }
     }
 
-    /// The spec of the sandbox as long as nothing has been imported: the same for all modules.
+    /// The spec of a sandbox that has not imported anything, which is equal for all modules.
     #[must_use]
     pub fn before_import(&self) -> Self {
         let CallLimits { processes, open_files, .. } = self.import_limits;

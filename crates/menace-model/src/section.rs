@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConstructionPlan, TypeExpr};
 
-/// `pkg/mod.py::Class.method`; stable while path and qualified name stay.
+/// `pkg/mod.py::Class.method`; stable as long as path and qualified name are.
 ///
-/// The top level of a module is `pkg/mod.py::<module>`. A name that is defined
-/// more than once gets `#2`, `#3` … in the order of the source.
+/// The top level of a module is `pkg/mod.py::<module>`. Further definitions of the same name get
+/// `#2`, `#3` … in the order of the source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SectionId(String);
@@ -31,7 +31,7 @@ impl SectionId {
     }
 
     pub fn qualname(&self) -> &str {
-        // No qualified name contains a colon, and a path may.
+        // No qualified name contains a colon, but a path may.
         self.0.rsplit_once(':').map_or(&*self.0, |(_, qualname)| qualname)
     }
 }
@@ -42,7 +42,7 @@ impl fmt::Display for SectionId {
     }
 }
 
-/// How a section is reached, which decides how it can be called.
+/// How a section is reached, which determines how it can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SectionKind {
@@ -51,7 +51,7 @@ pub enum SectionKind {
     ClassMethod,
     StaticMethod,
     Property,
-    /// A function defined inside another one; only a call of that one can reach it.
+    /// A function defined inside another one, which only a call of that one can reach.
     Nested,
     /// The code that runs when the module is imported.
     Module,
@@ -67,7 +67,7 @@ pub enum ParamKind {
     VarKeyword,
 }
 
-/// One parameter that a caller supplies; the receiver (`self`, `cls`) is not one.
+/// One parameter that a caller supplies; the receiver (`self`, `cls`) is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignatureParam {
     pub name: String,
@@ -80,12 +80,12 @@ pub struct SignatureParam {
     pub default: Option<String>,
 }
 
-/// A call from one section into another module, through an imported name.
+/// A call from a section into another module, through an imported name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallEdge {
-    /// Dotted name of what is called, after following re-exports.
+    /// Dotted name of the called object, after following re-exports.
     pub target: String,
-    /// Path of the module that defines it, when it belongs to the repository.
+    /// Path of the module that defines it, if that belongs to the repository.
     pub path: Option<String>,
     pub line: u32,
 }
@@ -97,7 +97,7 @@ pub struct Section {
     pub kind: SectionKind,
     pub is_async: bool,
     pub is_generator: bool,
-    /// One-based line of `def` or, for decorated ones, still of `def`.
+    /// One-based line of `def`, also for decorated functions.
     pub line: u32,
     /// One-based first line, decorators included.
     pub start_line: u32,
@@ -111,6 +111,6 @@ pub struct Section {
     pub complexity: u32,
     /// Calls into other modules.
     pub calls: Vec<CallEdge>,
-    /// How to get the instance that a method needs; empty for everything else.
+    /// How to make the instance that a method needs; `None` for other sections.
     pub construction: Option<Arc<ConstructionPlan>>,
 }

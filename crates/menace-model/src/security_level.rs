@@ -1,4 +1,4 @@
-//! What each security level forbids: the rule, which presets, settings and the sandbox share.
+//! What each security level allows; shared by presets, settings and the sandbox.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +37,12 @@ impl SecurityLevel {
         self.0 < 5
     }
 
-    /// Whether kernel interfaces that few programs need are open.
+    /// Whether the guest may use kernel interfaces that few programs need.
     pub fn allows_rare_syscalls(self) -> bool {
         self.0 < 3
     }
 
-    /// Whether Landlock restricts files although namespaces do.
+    /// Whether Landlock restricts files in addition to namespaces.
     pub fn restricts_files(self) -> bool {
         self.0 >= 2
     }

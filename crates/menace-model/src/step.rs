@@ -1,4 +1,4 @@
-//! Several sections in one process: what each is called with, and what came of it.
+//! The steps of a shared-process run: the arguments of each, and its result.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallResult, CallStage, CallTarget, InputIntent, Value, Verdict};
 
-/// One section among others that share a process, and so the state of their modules.
+/// One section of a run that shares a process, and so the state of modules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallStep {
     pub target: CallTarget,
-    /// How the instance is made that a method or property is called on.
+    /// The receiver on which a method or property is called.
     pub receiver: Option<Value>,
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
@@ -18,7 +18,7 @@ pub struct CallStep {
 }
 
 impl CallStep {
-    /// Without arguments.
+    /// A step without arguments.
     pub fn new(target: CallTarget) -> Self {
         Self {
             target,
@@ -36,20 +36,20 @@ impl CallStep {
 /// step that was running when the process ended has the verdict of that end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallStepReport {
-    /// Its fields stand beside the others in JSON.
+    /// Flattened in JSON.
     #[serde(flatten)]
     pub result: CallResult,
     pub wall_ms: f64,
     pub user_cpu_ms: f64,
     pub system_cpu_ms: f64,
-    /// Memory that Python held when the step began, after the results before it were dropped. Known
-    /// for repeated calls ([`crate::Call::repeats`]).
+    /// Memory that Python held when the step began, after releasing earlier results. Only for
+    /// repeated calls ([`crate::Call::repeats`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
 }
 
 impl CallStepReport {
-    /// A report of which only verdict and stage are known.
+    /// A report with verdict and stage only.
     pub fn new(verdict: Verdict, stage: CallStage) -> Self {
         Self {
             result: CallResult::new(verdict, stage),

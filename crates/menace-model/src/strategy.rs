@@ -3,23 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 crate::named_enum! {
-    /// How an input was made.
+    /// The strategy that made an input.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InputStrategy {
-        /// Given by the user; no other strategy is then used.
+        /// Given by the user; then no other strategy is used.
         Stubs = "stubs",
-        /// Made by a plugin; these come first.
+        /// Made by a plugin; these inputs come first.
         Plugins = "plugins",
         /// Stored inputs of earlier runs.
         History = "history",
         /// Values of a template file for a section or a parameter.
         Templates = "templates",
-        /// From types, defaults and uses; boundary values belong to it.
+        /// Made from types, defaults and uses, including boundary values.
         Signature = "signature",
-        /// Realistic.
+        /// Realistic values.
         Smart = "smart",
-        /// From docstrings, call sites and a language model, if there is one.
+        /// Made from docstrings, call sites, and a language model if there is one.
         Synthetic = "synthetic",
         Hostile = "hostile",
         Misuse = "misuse",
@@ -30,7 +30,7 @@ crate::named_enum! {
 }
 
 impl InputStrategy {
-    /// The documented order.
+    /// The documented order of strategies.
     pub const DEFAULT_ORDER: [Self; 8] = [
         Self::History,
         Self::Templates,
@@ -42,12 +42,12 @@ impl InputStrategy {
         Self::Random,
     ];
 
-    /// Are its inputs of the declared types?
+    /// Whether its inputs have the declared types.
     pub fn follows_types(self) -> bool {
         matches!(self, Self::Signature | Self::Smart | Self::Random)
     }
 
-    /// Are its inputs hostile or misuse?
+    /// Whether its inputs are hostile or misuse.
     pub fn is_adversarial(self) -> bool {
         matches!(self, Self::Hostile | Self::Misuse)
     }

@@ -1,10 +1,10 @@
-//! A type annotation as a tree whose names are resolved to where they are defined.
+//! A type annotation as a tree whose names are resolved to their definitions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The shape of an annotation. What cannot be understood stays text, never an error.
+/// The structure of an annotation. Parts that cannot be parsed are kept as text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TypeExpr {
     /// A dotted name: `int`, `typing.Any`, `pkg.mod.Class`.
@@ -14,7 +14,7 @@ pub enum TypeExpr {
         base: Box<TypeExpr>,
         args: Vec<TypeExpr>,
     },
-    /// `int | None`; `Optional[int]` and `Union[...]` are folded into this.
+    /// `int | None`; `Optional[int]` and `Union[...]` are normalised to this.
     Union(Vec<TypeExpr>),
     /// The values of `Literal[...]`, as Python source.
     Literal(Vec<String>),

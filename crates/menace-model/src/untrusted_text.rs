@@ -1,7 +1,7 @@
-//! Text of guests and checkouts, escaped for where it is shown: one function for each target.
+//! Escapes text of guests and checkouts for display, with one function for each target.
 //!
-//! What a terminal obeys instead of showing (C0 and C1 controls), what turns the direction of text
-//! and what has no width is shown as the escape that Python writes for it.
+//! Characters that a terminal interprets (C0 and C1 controls), that change the direction of text or
+//! that have no width are shown as Python's escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// A control character, a mark of direction, or a character without width.
+/// Whether it is a control character, a mark of direction, or a character without width.
 pub fn is_unprintable(char: char) -> bool {
     char.is_control() || is_deceptive(char)
 }
 
-/// Not a control character of ASCII, and still not what a reader sees.
+/// Whether it is no ASCII control character, but still changes or hides what a reader sees.
 fn is_deceptive(char: char) -> bool {
     matches!(
         char,
@@ -32,13 +32,13 @@ fn is_deceptive(char: char) -> bool {
     )
 }
 
-/// One line for a terminal: every unprintable character is an escape, line ends too.
+/// One line for a terminal: every unprintable character is escaped, including line breaks.
 pub fn escape_for_terminal(text: &str) -> String {
     escape_where(text, is_unprintable).into_owned()
 }
 
-/// Several lines for a terminal, which may hold colours of our own: of all control characters, line
-/// ends, tabs and sequences that choose colours stay.
+/// Several lines for a terminal, which may contain Menace's own colours: line breaks, tabs and
+/// escape sequences for colours are kept, all other control characters are escaped.
 pub fn escape_but_styles(text: &str) -> Cow<'_, str> {
     let is_kept = |char| matches!(char, '\n' | '\t');
     if !text.contains(|char| is_unprintable(char) && !is_kept(char)) {
@@ -59,14 +59,14 @@ pub fn escape_but_styles(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The length of the sequence that the text begins with, if it chooses a colour or a style.
+/// The length of the escape sequence at the start of the text, if it selects a colour or a style.
 fn style_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\x1b[")?;
     let end = parameters.find(|char: char| !char.is_ascii_digit() && char != ';')?;
     parameters[end..].starts_with('m').then_some(end + 3)
 }
 
-/// Text that keeps its lines: for pages and cells of CSV.
+/// Text that keeps its line breaks and tabs: for pages and CSV cells.
 pub fn escape_but_lines(text: &str) -> Cow<'_, str> {
     escape_where(text, |char| is_unprintable(char) && char != '\n' && char != '\t')
 }
@@ -82,7 +82,7 @@ fn escape_where(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As Python writes it in a string.
+/// Writes the escape that Python uses in strings.
 fn push_escape(text: &mut String, char: char) {
     let _ = match (char, u32::from(char)) {
         ('\n', _) => write!(text, "\\n"),
@@ -94,25 +94,25 @@ fn push_escape(text: &mut String, char: char) {
     };
 }
 
-/// A JSON document whose strings hold such characters: the same document, escaped.
+/// Escapes deceptive characters in the strings of a JSON document.
 pub fn escape_deceptive_in_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_deceptive) {
         return Cow::Borrowed(json);
     }
     let mut escaped = Vec::with_capacity(json.len() + 16);
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write_escaped(&mut escaped, json, is_deceptive);
     Cow::Owned(String::from_utf8_lossy(&escaped).into_owned())
 }
 
-/// JSON on one line. Unprintable characters in strings are written as `\u` escapes, so that a
-/// document that ends on a terminal shows them; a parser reads the same text.
+/// Writes JSON on one line. Unprintable characters in strings are written as `\u` escapes, so that
+/// a terminal shows them; a parser reads the same text.
 pub fn write_json(writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(writer, EscapingFormatter);
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// As [`write_json`].
+/// Like [`write_json`], into a string.
 pub fn to_json(value: &impl Serialize) -> io::Result<String> {
     let mut bytes = Vec::new();
     write_json(&mut bytes, value)?;
@@ -122,7 +122,7 @@ pub fn to_json(value: &impl Serialize) -> io::Result<String> {
 struct EscapingFormatter;
 
 impl Formatter for EscapingFormatter {
-    /// Controls of ASCII but U+007F are escaped before: JSON demands it.
+    /// ASCII controls except U+007F are escaped by the serialiser already, since JSON requires it.
     fn write_string_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,
@@ -131,7 +131,7 @@ impl Formatter for EscapingFormatter {
         write_escaped(writer, fragment, is_unprintable)
     }
 
-    /// Of a document that is put in as it is, strings alone have deceptive characters.
+    /// Called for embedded raw JSON: deceptive characters can only be inside of its strings.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

@@ -1,9 +1,8 @@
-//! A Python value as data: what a call is given, written so that nothing has to be pickled.
+//! A Python value as data, for arguments of calls; nothing has to be pickled.
 //!
 //! [`json`] reads and writes the notation for users, [`python`] prints source that rebuilds the
-//! value. Sending one to a guest belongs to `menace-sandbox`, inventing one to `menace-scenario`.
-//! A description may be wrong for Python (a set of lists); the harness finds out when it builds the
-//! value.
+//! value. `menace-sandbox` sends values to guests, `menace-scenario` generates them. A description
+//! may be invalid in Python (a set of lists), which the harness finds out when it builds the value.
 
 mod equality;
 mod error;
@@ -24,9 +23,9 @@ pub use python::PythonSource;
 pub use reference::{PyReference, PyReferenceError};
 pub use text::PyString;
 
-/// What a value is and, for everything that is not a plain type, how to make it.
+/// A value, or, for types without a literal, how to make it.
 ///
-/// Two are equal when they are the same description: NaN equals NaN, `0.0` is not `-0.0`.
+/// Two are equal when their descriptions are: NaN equals NaN, and `0.0` does not equal `-0.0`.
 #[derive(Debug, Clone)]
 pub enum Value {
     None,
@@ -48,9 +47,9 @@ pub enum Value {
     FrozenSet(Vec<Value>),
     Dict(Vec<(Value, Value)>),
     Ellipsis,
-    /// Whatever the name leads to.
+    /// The object that the reference resolves to.
     Name(PyReference),
-    /// The result of calling what the name leads to; a class, most of the time.
+    /// The result of calling the referenced object, mostly a class.
     New {
         class: PyReference,
         args: Vec<Value>,
@@ -68,42 +67,42 @@ pub enum Value {
         value: Box<Value>,
         times: u64,
     },
-    /// The value, which [`Value::SharedRef`] can name from here on. Lists, dicts and sets are known
-    /// before they are filled, so that they can hold themselves.
+    /// The value, with a label for [`Value::SharedRef`]. Lists, dicts and sets can refer to their
+    /// own label, because they exist before they are filled.
     Shared {
         label: u32,
         value: Box<Value>,
     },
-    /// The very object that was labelled.
+    /// The object with that label, not a copy.
     SharedRef(u32),
-    /// A callable that takes anything and returns the value: the same object each time.
+    /// A callable that accepts any arguments and returns the value, always the same object.
     Returns(Box<Value>),
-    /// A callable that takes anything and raises the value: the same exception each time.
+    /// A callable that accepts any arguments and raises the value, always the same exception.
     Raises(Box<Value>),
-    /// A generator function that takes anything and yields these.
+    /// A generator function that accepts any arguments and yields these values.
     Yields(Vec<Value>),
-    /// A callable that returns the positional argument of that number; as a method of a stub, `0`
-    /// is the stub itself.
+    /// A callable that returns the positional argument with this index; as a method of a stub,
+    /// index `0` is the stub itself.
     Argument(u32),
-    /// The callable as a coroutine function; of [`Value::Yields`], an asynchronous generator.
+    /// The callable as a coroutine function; for [`Value::Yields`], as an asynchronous generator.
     Async(Box<Value>),
     /// An instance of a class that is made for it: a subclass of `bases` with these members.
     Stub {
         bases: Vec<PyReference>,
-        /// Of the class, so that callables among them are methods.
+        /// Members of the class, so that callables among them are methods.
         members: Vec<(String, Value)>,
-        /// For the constructor.
+        /// Arguments of the constructor.
         args: Vec<Value>,
         kwargs: Vec<(String, Value)>,
     },
-    /// The value, after these of its methods were called.
+    /// The value, after calling these methods of it.
     After {
         value: Box<Value>,
         calls: Vec<MethodCall>,
     },
 }
 
-/// What is called on a value before it is used; the result is dropped.
+/// A method call on a value before it is used; its result is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MethodCall {
     pub name: String,
@@ -112,21 +111,21 @@ pub struct MethodCall {
 }
 
 impl Value {
-    /// How many brackets deep the JSON notation of a value may be.
+    /// The deepest nesting of brackets in the JSON notation of a value.
     ///
     /// Parsers have limits of their own (`serde_json` stops at 128); this leaves room for what a
-    /// value is wrapped in.
+    /// value is embedded in.
     pub const MAX_DEPTH: usize = 100;
 
-    /// How many brackets deep the JSON notation of this value is.
+    /// The nesting of brackets in the JSON notation of this value.
     pub fn depth(&self) -> usize {
-        // The receiver of a method is one level down, its arguments are two.
+        // The receiver of a method is one level deeper, its arguments are two.
         if let Self::Method { on, args, kwargs, .. } = self {
             let given = args.iter().chain(kwargs.iter().map(|(_, value)| value));
             let given = given.map(|value| 1 + value.depth()).max().unwrap_or(0);
             return 1 + given.max(on.depth());
         }
-        // The list of calls, the call, its arguments.
+        // Levels: the list of calls, the call, its arguments.
         if let Self::After { value, calls } = self {
             let given = calls.iter().map(|call| {
                 let given = call.args.iter().chain(call.kwargs.iter().map(|(_, value)| value));
@@ -142,7 +141,7 @@ impl Value {
             Self::None | Self::Bool(_) | Self::Int(_) => 0,
             Self::Str(text) => text.as_str().map_or(2, |_| 0),
             Self::Float(number) => usize::from(!json::is_plain_number(*number)),
-            // The tag, the list of pairs, the pair.
+            // Levels: the tag, the list of pairs, the pair.
             Self::Dict(pairs) if json::plain_object_keys(pairs).is_none() => 3 + deepest,
             Self::Complex { .. } => 2,
             Self::Tuple(_)
@@ -153,7 +152,7 @@ impl Value {
             Self::New { args, kwargs, .. } => {
                 1 + usize::from(!args.is_empty() || !kwargs.is_empty()) + deepest
             }
-            // A plain list or object, or one tag.
+            // One level: a plain list or object, or one tag.
             _ => 1 + deepest,
         }
     }

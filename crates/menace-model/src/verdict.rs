@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 crate::named_enum! {
-    /// One word for the end of a call. What a guest does is never an error of ours.
+    /// The end of a call in one word. Whatever a guest does is no error of Menace.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// The section returned.
         Returned = "returned",
-        /// It raised, on purpose, an exception fit for an input that was bad on purpose.
+        /// It rejected an intentionally bad input with an exception meant for that.
         Refused = "refused",
         /// Any other exception.
         Raised = "raised",
@@ -19,9 +19,9 @@ crate::named_enum! {
         TimedOut = "timed_out",
         OutOfMemory = "out_of_memory",
         OutOfDisk = "out_of_disk",
-        /// It tried what the policy forbids.
+        /// It attempted something that the policy forbids.
         Violated = "violated",
-        /// No way was found to call it.
+        /// There was no way to call it.
         Unreachable = "unreachable",
     }
 }

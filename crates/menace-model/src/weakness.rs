@@ -1,4 +1,4 @@
-//! What can be wrong with a section. The oracles that decide it are in `menace-scenario`.
+//! The kinds of weaknesses. The oracles that find them are in `menace-scenario`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,59 +6,61 @@ crate::named_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum WeaknessKind {
-        /// An exception that no `raise` statement meant, on an input of the declared type.
+        /// An exception without a `raise` statement, for an input of the declared type.
         Unhandled = "unhandled",
-        /// Text that it cannot encode or decode.
+        /// It fails on text that cannot be encoded or decoded.
         Encoding = "encoding",
         /// It calls itself until the stack is used up.
         Recursion = "recursion",
         Crash = "crash",
-        /// It does not come to an end.
+        /// It does not end.
         Hang = "hang",
         /// Time grows much faster than the input.
         Slow = "slow",
-        /// A small input takes all the memory.
+        /// A small input makes it use all the memory.
         Memory = "memory",
-        /// Descriptors, threads or processes stay behind.
+        /// It leaves descriptors, threads or processes behind.
         Leak = "leak",
-        /// It changes what later calls rely on: a default, the working directory, the environment.
+        /// It changes state that later calls depend on: a default, the working directory, the
+        /// environment.
         SharedState = "shared_state",
-        /// Runs at once get in each other's way.
+        /// Concurrent runs disturb each other.
         Race = "race",
         Deadlock = "deadlock",
-        /// A file that is neither the old one nor the new one.
+        /// It leaves a file that has neither the old content nor the new one.
         PartialWrite = "partial_write",
-        /// Something failed, and it says that all went well.
+        /// An operation failed, and it reports success.
         SilentFailure = "silent_failure",
-        /// It accepts every answer of a service as valid.
+        /// It accepts every reply of a service as valid.
         UncheckedResponse = "unchecked_response",
-        /// It would wait for ever.
+        /// It waits for ever when a service does not reply.
         NoTimeout = "no_timeout",
-        /// Input becomes code, a command, a query or markup.
+        /// Input is executed or interpreted as code, a command, a query or markup.
         Injection = "injection",
-        /// Input leads it to files that it was not meant to touch.
+        /// Input makes it access files that it should not.
         Traversal = "traversal",
-        /// It cannot even be imported.
+        /// The module cannot be imported.
         Import = "import",
     }
 }
 
 impl WeaknessKind {
-    /// Whether a rerun of the call that shows `rerun` confirms this weakness. A call that fills its
-    /// memory may time out first on a busy machine, so the two confirm each other.
+    /// Whether a rerun that shows the weakness `rerun` confirms this one. A call that fills its
+    /// memory may time out first on a busy machine, so these two confirm each other.
     pub fn is_confirmed_by(self, rerun: Self) -> bool {
         self == rerun
             || matches!((self, rerun), (Self::Hang, Self::Memory) | (Self::Memory, Self::Hang))
     }
 
-    /// Whether this weakness is reported although the rerun shows another. A call that filled its
-    /// memory once stays one that does; otherwise the rerun, which has the longer timeout, decides.
+    /// Whether this weakness is reported although the rerun shows another one. A call that filled
+    /// its memory once is reported as such; otherwise the rerun decides, since it has the longer
+    /// timeout.
     pub fn takes_precedence_over(self, rerun: Self) -> bool {
         matches!((self, rerun), (Self::Memory, Self::Hang))
     }
 
-    /// The order in which people should look at failures: what an attacker can use, what takes the
-    /// process down or makes it wait, what damages data, then exceptions and slowness.
+    /// The order in which failures should be looked at: what an attacker can use, what ends or
+    /// blocks the process, what damages data, then exceptions and slowness.
     pub const WORST_FIRST: [Self; 18] = [
         Self::Injection,
         Self::Traversal,
@@ -80,9 +82,9 @@ impl WeaknessKind {
         Self::Slow,
     ];
 
-    /// The place of a kind in [`Self::WORST_FIRST`], by its name; unknown kinds come last.
-    pub fn rank(name: &str) -> usize {
-        let place = Self::WORST_FIRST.iter().position(|kind| kind.as_str() == name);
+    /// The place of this kind in [`Self::WORST_FIRST`].
+    pub fn rank(self) -> usize {
+        let place = Self::WORST_FIRST.iter().position(|kind| *kind == self);
         place.unwrap_or(Self::WORST_FIRST.len())
     }
 }
@@ -95,14 +97,15 @@ mod tests {
     fn a_kind_is_written_the_same_everywhere() {
         for kind in WeaknessKind::ALL {
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+            assert_eq!(kind.as_str().parse(), Ok(kind));
         }
+        assert_eq!("of a later version".parse::<WeaknessKind>(), Err(()));
     }
 
     #[test]
     fn every_kind_has_a_rank() {
         for kind in WeaknessKind::ALL {
-            assert_eq!(WeaknessKind::WORST_FIRST[WeaknessKind::rank(kind.as_str())], kind);
+            assert_eq!(WeaknessKind::WORST_FIRST[kind.rank()], kind);
         }
-        assert_eq!(WeaknessKind::rank("of a later version"), WeaknessKind::ALL.len());
     }
 }

@@ -91,7 +91,8 @@ def make_import(directory: str, bundle: "int | None") -> "Callable[..., Any]":
         try:
             exec(load_code(path), module.__dict__)
         except BaseException:
-            # A hook of the guest's interrupted it; half of a module is none.
+            # An audit hook of the guest may have interrupted the loading: a partial module is
+            # dropped.
             del loaded[name]
             raise
         return module
@@ -102,6 +103,8 @@ def make_import(directory: str, bundle: "int | None") -> "Callable[..., Any]":
         files.update(index)
     private = dict(vars(builtins))
     private["__import__"] = import_module
+    # For `state.integrity`.
+    private["__loaded__"] = loaded
     return import_module
 
 
@@ -115,7 +118,7 @@ def start() -> None:
     if hasattr(sys, "orig_argv"):
         sys.orig_argv = [sys.executable]
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-        # The directory of the script, which only -I and -P keep off the path.
+        # The directory of the script, which Python adds unless it is started with -I or -P.
         del sys.path[0]
     sys.modules["__main__"] = type(sys)("__main__")
     import_module = make_import(directory, *(bundle or [None]))

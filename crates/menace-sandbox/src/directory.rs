@@ -1,9 +1,9 @@
-//! Directories that other processes may be changing meanwhile, through descriptors.
+//! Accesses directories through descriptors, while other processes may change them.
 //!
-//! Invariant: whatever is exchanged for whatever else while one of these methods runs, it reaches
-//! nothing but the directory that is open and what one name in it stands for, and follows no link.
-//! So code that starts from a directory that was opened before a guest ran stays below it, or in
-//! directories that were below it when they were opened.
+//! Invariant: whatever other processes rename or replace meanwhile, a method reaches only the open
+//! directory and the entry of one name in it, and follows no link. So code that starts from a
+//! directory opened before a guest ran stays below it, or in directories that were below it when
+//! they were opened.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -21,19 +21,19 @@ use nix::fcntl::{
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, mkfifoat, symlinkat, unlinkat};
 
-/// What to do about a directory or file that its owner may not use.
+/// How to treat a directory or file whose mode denies its owner access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InaccessiblePolicy {
     Refuse,
     Skip,
-    /// Its mode is restored once it is closed.
+    /// Changes the mode, and restores it when the directory is closed.
     MakeAccessible,
 }
 
-/// All that an owner may do to a directory.
+/// Full access for the owner.
 const OWNER_ACCESS_MODE: u32 = 0o700;
-/// The most names of one directory: a process that adds names while they are read cannot keep the
-/// reader busy.
+/// The most names that are read from one directory, so that a process which keeps adding names
+/// cannot keep the reader busy.
 const MAX_DIRECTORY_NAMES: usize = 1 << 22;
 const RESOLVE_BENEATH_FLAGS: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
     .union(ResolveFlag::RESOLVE_NO_SYMLINKS)
@@ -48,13 +48,13 @@ pub(crate) struct OpenDirectory {
 }
 
 impl OpenDirectory {
-    /// By path: only where no guest can change what the path leads to.
+    /// Opens a directory by path: only where no guest can change what the path leads to.
     pub(crate) fn open_path(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
         Ok(Self { file, mode_to_restore: None })
     }
 
-    /// The directory of that name in this one.
+    /// Opens the subdirectory of that name.
     pub(crate) fn open(&self, name: &OsStr, inaccessible: InaccessiblePolicy) -> io::Result<Self> {
         let file = match self.open_beneath(name, OPEN_DIRECTORY_FLAGS) {
             Err(Errno::EMFILE) => {
@@ -72,7 +72,7 @@ impl OpenDirectory {
         Ok(opened)
     }
 
-    /// The same directory once more.
+    /// Opens the same directory once more.
     pub(crate) fn reopen(&self, inaccessible: InaccessiblePolicy) -> io::Result<Self> {
         let mut opened = Self { file: self.file.try_clone()?, mode_to_restore: None };
         if inaccessible == InaccessiblePolicy::MakeAccessible {
@@ -90,7 +90,8 @@ impl OpenDirectory {
         Ok(())
     }
 
-    /// One that may not be read: its mode comes first, and that of nothing else.
+    /// Opens a directory whose mode denies reading: changes the mode of exactly this directory
+    /// before.
     fn open_inaccessible(&self, name: &OsStr) -> io::Result<Self> {
         let handle = self.open_beneath(name, OFlag::O_PATH | OFlag::O_DIRECTORY)?;
         let mode = EntryMetadata::from_fd(handle.as_fd())?.permissions();
@@ -110,9 +111,9 @@ impl OpenDirectory {
         openat2(&self.file, name, OpenHow::new().flags(flags).resolve(RESOLVE_BENEATH_FLAGS))
     }
 
-    /// What is in it, in no order.
+    /// The names of all entries, in no particular order.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
-        // The two share one position; when the iterator goes, that is the start again.
+        // Both descriptors share one position, which the iterator resets when it is dropped.
         let mut listed = Dir::from_fd(self.file.try_clone()?.into())?;
         let mut names = Vec::new();
         for entry in listed.iter() {
@@ -128,7 +129,7 @@ impl OpenDirectory {
         Ok(names)
     }
 
-    /// What the name stands for.
+    /// The metadata of the entry, without following a link.
     pub(crate) fn entry_metadata(&self, name: &OsStr) -> io::Result<EntryMetadata> {
         Ok(EntryMetadata(fstatat(&self.file, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
     }
@@ -145,12 +146,12 @@ impl OpenDirectory {
         self.file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// The mode that it has is right, and stays.
+    /// The present mode is the right one, and is not changed on closing.
     pub(crate) fn keep_current_mode(&mut self) {
         self.mode_to_restore = None;
     }
 
-    /// Opens a regular file for reading; nothing else is ever waited for or read.
+    /// Opens a regular file for reading. Nothing else is opened, so this never blocks.
     pub(crate) fn open_file(
         &self,
         name: &OsStr,
@@ -170,7 +171,7 @@ impl OpenDirectory {
     fn open_inaccessible_file(&self, name: &OsStr) -> io::Result<File> {
         let handle = self.open_beneath(name, OFlag::O_PATH)?;
         let found = EntryMetadata::from_fd(handle.as_fd())?;
-        // With a second name it may be a file of another owner, whose mode must not change.
+        // A file with a second name may belong elsewhere, and its mode must not change.
         if !found.is_file() || !found.has_one_name() {
             return Err(not_a_file_error());
         }
@@ -181,7 +182,7 @@ impl OpenDirectory {
         opened
     }
 
-    /// Makes a file that was not there.
+    /// Creates a file; an error if it exists.
     pub(crate) fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
         let how =
@@ -205,18 +206,19 @@ impl OpenDirectory {
         Ok(readlinkat(&self.file, name)?)
     }
 
-    /// Removes whatever is no directory; false when it is one.
+    /// Removes anything but a directory; false for a directory.
     pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<bool> {
         match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(true),
             Err(Errno::EISDIR) => Ok(false),
-            // What some file systems say of a directory, and all of them of a file that must stay.
+            // `EPERM` stands for a directory on some file systems; otherwise for a file that cannot
+            // be removed.
             Err(Errno::EPERM) if self.entry_metadata(name)?.is_directory() => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Removes an empty directory; false when it is not.
+    /// Removes an empty directory; false when it is not empty.
     pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<bool> {
         match unlinkat(&self.file, name, UnlinkatFlags::RemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(true),
@@ -225,7 +227,7 @@ impl OpenDirectory {
         }
     }
 
-    /// Moves something to another directory; false when the name is taken there.
+    /// Moves an entry to another directory; false when its new name is taken there.
     pub(crate) fn move_to(&self, name: &OsStr, to: &Self, new_name: &OsStr) -> io::Result<bool> {
         let flags = RenameFlags::RENAME_NOREPLACE;
         match renameat2(&self.file, name, &to.file, new_name, flags) {
@@ -245,13 +247,13 @@ impl AsFd for OpenDirectory {
 impl Drop for OpenDirectory {
     fn drop(&mut self) {
         if let Some(mode) = self.mode_to_restore {
-            // If it is gone by now, so is its mode.
+            // Fails only when the directory is gone.
             let _ = self.set_mode(mode);
         }
     }
 }
 
-/// What is known of a file, a directory or anything else that has a name.
+/// Metadata of a file, directory or other entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryMetadata(FileStat);
 
@@ -280,7 +282,7 @@ impl EntryMetadata {
         self.has_kind(SFlag::S_IFIFO)
     }
 
-    /// A device that does not exist.
+    /// Whether it is the character device 0/0, with which overlayfs marks deleted files.
     pub(crate) fn is_null_device(&self) -> bool {
         self.has_kind(SFlag::S_IFCHR) && self.0.st_rdev == 0
     }
@@ -294,7 +296,7 @@ impl EntryMetadata {
         self.0.st_mode & 0o7777
     }
 
-    /// It has no other name anywhere.
+    /// Whether it has only one hard link.
     fn has_one_name(&self) -> bool {
         self.0.st_nlink == 1
     }
@@ -303,7 +305,7 @@ impl EntryMetadata {
         self.0.st_size.cast_unsigned()
     }
 
-    /// What it takes, which is less than its size when it has holes.
+    /// Allocated bytes, which are fewer than the size when the file has holes.
     pub(crate) fn allocated_bytes(&self) -> u64 {
         if self.is_file() { self.0.st_blocks.cast_unsigned() * 512 } else { 0 }
     }
@@ -316,12 +318,12 @@ impl EntryMetadata {
         (self.0.st_dev, self.0.st_ino) == (other.0.st_dev, other.0.st_ino)
     }
 
-    /// When it last changed in any way, in seconds and nanoseconds.
+    /// The last change of any kind (ctime), in seconds and nanoseconds.
     pub(crate) fn changed_at(&self) -> (i64, i64) {
         (self.0.st_ctime, self.0.st_ctime_nsec)
     }
 
-    /// When its content last changed, likewise.
+    /// The last change of the content (mtime), in seconds and nanoseconds.
     pub(crate) fn modified_at(&self) -> (i64, i64) {
         (self.0.st_mtime, self.0.st_mtime_nsec)
     }
@@ -331,7 +333,7 @@ fn not_a_file_error() -> io::Error {
     io::Error::other("it is no file, or not one of its own")
 }
 
-/// A path to nothing but what is open: for calls that take no descriptor of this kind.
+/// A path to the file behind a descriptor, for calls that accept no `O_PATH` descriptor.
 fn proc_fd_path(handle: BorrowedFd<'_>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }

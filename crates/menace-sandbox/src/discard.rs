@@ -1,4 +1,4 @@
-//! Removes directories that a guest could write to, safe against links it may still be exchanging.
+//! Removes directories that a guest could write to, even if it still exchanges links in them.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::directory::{InaccessiblePolicy, OpenDirectory};
 
-/// Removes a file or a whole tree; nothing to do when it does not exist. Only Menace may be able to
-/// change what the path leads to, except for its last name.
+/// Removes a file or a whole tree; no error when it does not exist. Apart from the last name, only
+/// Menace may be able to change what the path leads to.
 pub(crate) fn discard(top: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (top.parent(), top.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -18,11 +18,11 @@ pub(crate) fn discard(top: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what has this name, with all that is below it.
+/// Removes the entry of this name, with everything below it.
 ///
-/// A guest can nest directories deeper than a path can name or a stack can follow, and take its own
-/// rights to them away. So directories are moved up to the top, one level at a time, until all are
-/// empty. A process that fills them meanwhile makes this an error, and not a long wait.
+/// A guest can nest directories deeper than a path can name or a stack can follow, and deny itself
+/// access to them. So directories are moved up to the top, one level at a time, until all are
+/// empty. When a process keeps filling them, this returns an error instead of going on.
 pub(crate) fn discard_in(above: &OpenDirectory, name: &OsStr) -> io::Result<()> {
     if above.remove_file(name)? {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) fn discard_in(above: &OpenDirectory, name: &OsStr) -> io::Result<()> 
     while let Some(name) = pending.pop() {
         let directory = top.open(&name, InaccessiblePolicy::MakeAccessible)?;
         for inner in remove_files_and_list_dirs(&directory)? {
-            // Moving a directory changes it.
+            // Moving a directory changes its `..` entry, which requires write permission.
             let _opened_up = directory.open(&inner, InaccessiblePolicy::MakeAccessible)?;
             pending.push(move_up(&directory, &inner, &top, &mut number)?);
         }
@@ -45,7 +45,7 @@ pub(crate) fn discard_in(above: &OpenDirectory, name: &OsStr) -> io::Result<()> 
     remove_empty(above, name)
 }
 
-/// Removes all that is no directory, and directories that are empty; the names of the others.
+/// Removes everything except directories that are not empty; returns their names.
 fn remove_files_and_list_dirs(directory: &OpenDirectory) -> io::Result<Vec<OsString>> {
     let mut nonempty = Vec::new();
     for name in directory.names()? {
@@ -93,7 +93,7 @@ mod tests {
         fs::create_dir(&top).unwrap();
         symlink(room.path().join("kept"), top.join("link")).unwrap();
         symlink(room.path(), top.join("link-to-directory")).unwrap();
-        // Deeper than a path can name, by moving each into the next.
+        // Makes a tree deeper than a path can name, by moving each directory into the next.
         for _ in 0..100 {
             let name = "d".repeat(200);
             let outer = room.path().join("outer");

@@ -1,7 +1,9 @@
-//! Why Menace could not do its job. What a guest does is never an error.
+//! Errors of Menace itself. What a guest does is never an error.
 
 use std::io;
 use std::path::PathBuf;
+
+use menace_model::{CallResult, CallStage, Outcome, Verdict, format_error_chain};
 
 use crate::Tier;
 
@@ -11,7 +13,7 @@ pub enum SandboxError {
     Repository { path: PathBuf, source: io::Error },
     #[error("cannot start a sandbox")]
     Start { source: io::Error },
-    /// Fail closed: without isolation, nothing runs.
+    /// Without isolation, nothing is run.
     #[error("cannot build a sandbox: {0}; `menace doctor` tells what this machine lacks")]
     BuildFailed(String),
     #[error(
@@ -23,6 +25,10 @@ pub enum SandboxError {
     TierUnavailable { tier: Tier, why: String },
     #[error("a sandbox process ended without a report")]
     ConnectionLost(#[source] io::Error),
+    #[error("a sandbox gave up: {0}")]
+    GaveUp(String),
+    #[error("the init of a sandbox stopped answering")]
+    Stalled,
     #[error("a sandbox broke the protocol: {0}")]
     Protocol(&'static str),
     #[error("cancelled")]
@@ -30,13 +36,33 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
-    /// Whether a sandbox was gone, or gave up, before it was given the call.
+    /// Whether the sandbox was gone, or could not be built, before it received the call.
     pub(crate) fn failed_before_call(&self) -> bool {
         match self {
             Self::ConnectionLost(source) => source.kind() == io::ErrorKind::BrokenPipe,
-            Self::BuildFailed(_) => true,
+            Self::BuildFailed(_) | Self::GaveUp(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether a sandbox that had been started was lost. The guest or the machine may have caused
+    /// it: another sandbox may do better.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::ConnectionLost(_) | Self::GaveUp(_) | Self::Stalled | Self::Protocol(_)
+        )
+    }
+
+    /// What losing its sandbox means for a call: it crashed, with the reason. Other errors stay
+    /// errors.
+    pub fn into_outcome(self) -> Result<Outcome, Self> {
+        if !self.is_loss() {
+            return Err(self);
+        }
+        let reason = Some(format!("its sandbox was lost: {}", format_error_chain(&self)));
+        let result = CallResult { reason, ..CallResult::new(Verdict::Crashed, CallStage::Call) };
+        Ok(Outcome::of_result(result))
     }
 
     /// The same of an import, which leaves nothing outside: it can be made again also when the

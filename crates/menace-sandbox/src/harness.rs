@@ -52,6 +52,7 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "runtime/consume.py",
     "runtime/event_loop.py",
     "runtime/fixture_files.py",
+    "runtime/fork_hooks.py",
     "runtime/fork_limit.py",
     "runtime/frozen_clock.py",
     "runtime/guest_mode.py",
@@ -68,6 +69,7 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "runtime/zygote.py",
     "state/audit.py",
     "state/descriptors.py",
+    "state/integrity.py",
     "state/mutable_defaults.py",
     "state/reopen.py",
     "state/snapshot.py",
@@ -81,11 +83,11 @@ pub(crate) const HARNESS_SOURCES: &[(&str, &str)] = files![
     "upstream/tls.py",
 ];
 
-/// The file that is run.
+/// The main file, which Python runs.
 const MAIN_FILE: &str = "__main__.pyc";
 
-/// What is written into a sandbox: the main file and, as far as they could not be compiled for this
-/// interpreter, the others.
+/// The files that are written into a sandbox: the main file, and files that could not be compiled
+/// for this interpreter.
 fn unbundled_files(interpreter: &PythonInterpreter) -> Vec<(String, Vec<u8>)> {
     let compiled = interpreter.compiled_harness();
     let is_compiled = |name: &str| {
@@ -97,11 +99,12 @@ fn unbundled_files(interpreter: &PythonInterpreter) -> Vec<(String, Vec<u8>)> {
     sources.chain(main).collect()
 }
 
-/// What is compiled, as `__main__.py` expects it: the length of the index, the index, and the
-/// contents.
+/// The compiled files in the format that `__main__.py` expects: the length of the index, the index,
+/// and the contents.
 fn build_bundle(interpreter: &PythonInterpreter) -> Vec<u8> {
     let compiled = || interpreter.compiled_harness().iter().filter(|(name, _)| name != MAIN_FILE);
-    // Such numbers are all written with the same width: the index is as long, whatever they are.
+    // Numbers have the same width in `marshal`, so the index has the same length wherever contents
+    // begin.
     let index = |first: usize| {
         let (mut index, mut at) = (MarshalWriter::default(), first);
         index.open_dict();
@@ -124,28 +127,29 @@ fn build_bundle(interpreter: &PythonInterpreter) -> Vec<u8> {
     bundle
 }
 
-/// Of the length of an index.
+/// The length of the field with the length of the index.
 const INDEX_LENGTH_BYTES: usize = 4;
 
-/// The harness as each sandbox gets it, in sealed memory: the bundle, and then the files one after
-/// the other.
+/// The harness for all sandboxes, in sealed memory: the bundle, then the files, one after the
+/// other.
 #[derive(Debug)]
 pub(crate) struct PackedHarness {
     memory: File,
     pub(crate) contents: HarnessContents,
 }
 
-/// What is in the memory.
+/// The layout of a [`PackedHarness`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct HarnessContents {
-    /// How long the bundle is.
+    /// The length of the bundle.
     bundle_bytes: usize,
-    /// Name and length.
+    /// Name and length of each file.
     files: Vec<(String, usize)>,
 }
 
 impl HarnessContents {
-    /// The file that is run. The compiled form when there is one: it saves the time to compile.
+    /// The path of the file that Python runs: the compiled form if there is one, which saves
+    /// compiling it.
     pub(crate) fn main_file(&self, directory: &Path) -> PathBuf {
         let is_compiled = self.files.iter().any(|(name, _)| name == MAIN_FILE);
         directory.join(if is_compiled { MAIN_FILE } else { "__main__.py" })
@@ -175,7 +179,7 @@ pub(crate) fn copy_bundle(memory: &File, contents: &HarnessContents) -> io::Resu
     create_sealed_memory(&[&bundle])
 }
 
-/// Sealed memory with these contents.
+/// Creates sealed memory with these contents.
 fn create_sealed_memory(contents: &[&[u8]]) -> io::Result<File> {
     let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
     let mut memory = File::from(memfd_create(c"harness", flags)?);
@@ -189,7 +193,7 @@ fn create_sealed_memory(contents: &[&[u8]]) -> io::Result<File> {
 
 /// Writes the files of a [`PackedHarness`] into a directory.
 ///
-/// Others read from the same descriptor at the same time, so its offset means nothing.
+/// Other processes read from the same descriptor at the same time, so its position is not used.
 pub(crate) fn unpack_files(
     memory: &File,
     contents: &HarnessContents,

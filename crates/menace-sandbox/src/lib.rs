@@ -10,7 +10,7 @@
 //! | `confine` | seccomp, Landlock, capabilities |
 //! | `cgroup` | control groups, versions 1 and 2 |
 //! | `interpreter` | which Python, and what it needs |
-//! | `network` | a bad network for one call |
+//! | `network` | network conditions of one call |
 //! | `machine` | what this machine can do, for `menace doctor` |
 //! | `wire` | messages between host, init and harness |
 //! | `../guest` | the harness, in Python |

@@ -1,4 +1,4 @@
-//! What this machine can do for isolation: tried, not guessed.
+//! Detects what this machine supports for isolation, by trying it.
 
 use std::fs;
 use std::path::Path;
@@ -9,18 +9,18 @@ use serde::Serialize;
 use crate::cgroup::{self, CgroupController, CgroupVersion};
 use crate::{SandboxError, Tier, confine, init};
 
-/// One mechanism: there or not, why, and what to do about it.
+/// One mechanism: whether it works, why, and how to get it.
 #[derive(Debug, Clone, Serialize)]
 pub struct IsolationMechanism {
     pub name: &'static str,
     pub available: bool,
-    /// The version, or why it is missing.
+    /// The version, or why the mechanism is missing.
     pub detail: String,
-    /// How to get it.
+    /// How to make the mechanism available.
     pub advice: Option<String>,
 }
 
-/// Everything that decides about the tier.
+/// Everything that determines the tier.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineCapabilities {
     pub root: bool,
@@ -35,7 +35,8 @@ const LANDLOCK_NAME: &str = "landlock";
 const NFQUEUE_NAME: &str = "nfqueue";
 
 impl MachineCapabilities {
-    /// Tries everything out. `init` is the program that would become the init of a sandbox.
+    /// Tries all mechanisms that determine the tier. `init` is the program that becomes the init of
+    /// a sandbox.
     pub fn detect(init: &Path) -> Self {
         let root = nix::unistd::geteuid().is_root();
         let mut mechanisms =
@@ -45,7 +46,7 @@ impl MachineCapabilities {
         Self { root, kernel: kernel.trim().to_owned(), mechanisms }
     }
 
-    /// The same, and what calls may ask for but no tier depends on.
+    /// Like [`Self::detect`], with mechanisms that calls may need and no tier depends on.
     pub fn detect_all(init: &Path) -> Self {
         let mut machine = Self::detect(init);
         machine.mechanisms.push(detect_network(init, machine.has_mechanism(NAMESPACES_NAME)));
@@ -64,7 +65,7 @@ impl MachineCapabilities {
         missing.map(|m| format!("{}: {}", m.name, m.detail)).collect::<Vec<_>>().join("; ")
     }
 
-    /// The tiers that can be had, strongest first.
+    /// The tiers that this machine supports, strongest first.
     pub fn available_tiers(&self) -> Vec<Tier> {
         let filters = self.has_mechanism(SECCOMP_NAME) && self.has_mechanism(SECCOMP_NOTIFY_NAME);
         let mut tiers = Vec::new();
@@ -80,7 +81,7 @@ impl MachineCapabilities {
         tiers
     }
 
-    /// The strongest tier; refuses when there is none.
+    /// The strongest tier; an error when there is none.
     pub fn strongest_tier(&self, unsafe_no_isolation: bool) -> Result<Tier, SandboxError> {
         match self.available_tiers().first() {
             Some(&tier) => Ok(tier),
@@ -114,8 +115,8 @@ impl MachineCapabilities {
     }
 }
 
-/// Whether namespaces with an overlay can be made is known only by making them, in a process that
-/// may fail.
+/// Tries to make namespaces with an overlay, in a process of its own that may fail: there is no
+/// other way to know.
 fn detect_namespaces(program: &Path) -> IsolationMechanism {
     let success_detail = "user, mount, pid, net, ipc, uts and cgroup; overlayfs on top";
     let (available, detail) =
@@ -124,7 +125,7 @@ fn detect_namespaces(program: &Path) -> IsolationMechanism {
     IsolationMechanism { name: NAMESPACES_NAME, available, detail, advice }
 }
 
-/// The same is true of making a network bad.
+/// Tries to degrade a network, in a process of its own.
 fn detect_network(program: &Path, has_namespaces: bool) -> IsolationMechanism {
     let success_detail =
         "latency, jitter, loss, duplication, bandwidth and partition of a call's own network";
@@ -137,7 +138,7 @@ fn detect_network(program: &Path, has_namespaces: bool) -> IsolationMechanism {
     IsolationMechanism { name: NFQUEUE_NAME, available, detail, advice }
 }
 
-/// Whether it worked, and what to say about it.
+/// Whether the trial succeeded, and the detail to show.
 fn run_init_trial(program: &Path, what: &str, success_detail: &str) -> (bool, String) {
     let output = Command::new(program)
         .args([init::INIT_ARGUMENT, what])
@@ -219,7 +220,7 @@ fn detect_cgroups(root: bool) -> Vec<IsolationMechanism> {
     named.into_iter().map(mechanism).collect()
 }
 
-/// The version that there is, or why there is none.
+/// A mechanism with its version, or with the reason why it is missing.
 fn cgroup_mechanism(
     name: &'static str,
     version: Result<&str, Option<&str>>,

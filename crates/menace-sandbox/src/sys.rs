@@ -1,11 +1,12 @@
-//! The system calls that the libraries lack, and the few that are unsafe by nature.
+//! System calls that the libraries lack, and those that are unsafe by nature.
 //!
-//! Everything unsafe of the supervising side is in here; `confine/sys.rs` has the guest's side.
+//! All unsafe code of init and host is here; `confine/sys.rs` has that of the confinement.
 
 #![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
 
 use std::ffi::{CStr, CString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -39,11 +40,11 @@ fn count_threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
-/// A process that does nothing but keep a user namespace of its own; it goes with its owner here.
+/// A process that does nothing but hold a user namespace; it is killed when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct UserNamespaceHolder(i32);
 
-/// Forks it. Other threads may be at work meanwhile.
+/// Starts the process. Other threads may be running.
 pub(crate) fn spawn_user_namespace_holder() -> io::Result<UserNamespaceHolder> {
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
     // SAFETY: without a stack of its own this is a fork. The child calls nothing but what may be
@@ -74,7 +75,7 @@ impl Drop for UserNamespaceHolder {
     }
 }
 
-/// Sends a byte and a descriptor, without asking for any memory.
+/// Sends a byte and a descriptor without allocating memory.
 pub(crate) fn send_descriptor(
     stream: BorrowedFd<'_>,
     mut byte: u8,
@@ -106,28 +107,83 @@ pub(crate) fn send_descriptor(
     check_result(sent as libc::c_long).map(drop)
 }
 
-/// Takes over an inherited descriptor, by number.
+/// Takes ownership of an inherited descriptor, by its number.
 pub(crate) fn own_descriptor(fd: RawFd) -> OwnedFd {
     // SAFETY: the number was handed to this process for it to own, and it is adopted once.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// Puts a copy of `fd` at exactly the number `at`; it survives `exec`.
+/// Duplicates `fd` to the number `at`; the duplicate survives `exec`.
 pub(crate) fn dup_to(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     // SAFETY: dup2 takes two ints; the former owner of `at` is replaced on purpose.
     check_result(unsafe { libc::dup2(fd.as_raw_fd(), at) }.into()).map(drop)
 }
 
-/// Puts a copy of `fd` at exactly the number `at`; no other program inherits it.
+/// Duplicates `fd` to the number `at`; the duplicate is closed by `exec`.
 pub(crate) fn dup_to_cloexec(fd: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     // SAFETY: dup3 takes ints; the number `at` has no owner.
     check_result(unsafe { libc::dup3(fd.as_raw_fd(), at, libc::O_CLOEXEC) }.into()).map(drop)
 }
 
-/// Processor time of a process so far, of all its threads, in nanoseconds.
+/// Processor time of all threads of a process so far, in nanoseconds.
 pub(crate) fn cpu_clock_ns(pid: i32) -> io::Result<u64> {
     let time = nix::time::clock_getcpuclockid(Pid::from_raw(pid))?.now()?;
     Ok(time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned())
+}
+
+/// The beginning of the kernel's `perf_event_attr`, in its first published size.
+#[repr(C)]
+#[derive(Default)]
+struct PerfEventAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    breakpoint_address: u64,
+}
+
+/// Counts the processor time of a process with one thread, from now on, and of all that it starts,
+/// also once they are gone and whether or not another process waits for them. Not allowed
+/// everywhere.
+pub(crate) fn open_cpu_counter(pid: i32) -> io::Result<File> {
+    const KIND_SOFTWARE: u32 = 1;
+    const TASK_CLOCK: u64 = 1;
+    const INHERIT_FLAG: u64 = 1 << 1;
+    // All time counts nevertheless; without this flag few users may count.
+    const EXCLUDE_KERNEL_FLAG: u64 = 1 << 5;
+    const CLOEXEC_FLAG: libc::c_ulong = 1 << 3;
+    let attributes = PerfEventAttributes {
+        kind: KIND_SOFTWARE,
+        size: size_of::<PerfEventAttributes>() as u32,
+        config: TASK_CLOCK,
+        flags: INHERIT_FLAG | EXCLUDE_KERNEL_FLAG,
+        ..PerfEventAttributes::default()
+    };
+    let (any_processor, no_group) = (-1, -1);
+    // SAFETY: the structure outlives the call, and its size is in it.
+    let fd = check_result(unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            pid,
+            any_processor,
+            no_group,
+            CLOEXEC_FLAG,
+        )
+    })?;
+    Ok(File::from(own_descriptor(fd as RawFd)))
+}
+
+/// What a counter has counted so far, in nanoseconds.
+pub(crate) fn read_cpu_counter(mut counter: &File) -> io::Result<u64> {
+    let mut time = [0; 8];
+    counter.read_exact(&mut time)?;
+    Ok(u64::from_ne_bytes(time))
 }
 
 /// Closes every descriptor from `first` on.
@@ -136,13 +192,13 @@ pub(crate) fn close_from(first: u32) -> io::Result<()> {
     check_result(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
 }
 
-/// Leaves at once, without destructors or exit handlers.
+/// Exits at once, without destructors or exit handlers.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: does not return and touches no memory.
     unsafe { libc::_exit(code) }
 }
 
-/// Kills the calling process when its parent ends.
+/// Makes the kernel kill the calling process when its parent thread ends.
 pub(crate) fn die_with_parent() -> io::Result<()> {
     Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
 }
@@ -152,7 +208,7 @@ pub(crate) fn clear_parent_death_signal() -> io::Result<()> {
     Ok(prctl::set_pdeathsig(None)?)
 }
 
-/// Orphans of this process's descendants become its children.
+/// Makes orphaned descendants children of this process.
 pub(crate) fn become_subreaper() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
@@ -166,39 +222,39 @@ pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(process_id(pid)?, PidfdFlags::empty())?)
 }
 
-/// Asks a process where its code is; `guest/runtime/stack_sampler.py` has the handler for it.
+/// Requests a stack dump from a process; `guest/runtime/stack_sampler.py` installs the handler.
 pub(crate) fn request_stack_dump(pid: i32) -> io::Result<()> {
     // SAFETY: takes ints only.
     check_result(unsafe { libc::kill(pid, libc::SIGRTMAX()) }.into()).map(drop)
 }
 
-/// The status of a child that ended, as the kernel gives it; nothing when it has not.
+/// The raw wait status of a child that has ended; nothing when it has not.
 pub(crate) fn try_wait_status(pid: i32) -> Option<i32> {
     let ended = rustix::process::waitpid(Some(process_id(pid).ok()?), WaitOptions::NOHANG);
     ended.ok().flatten().map(|(_, status)| status.as_raw())
 }
 
-/// Sets a limit on another process.
+/// Sets a resource limit of another process.
 pub(crate) fn set_process_limit(pid: i32, resource: Resource, value: u64) -> io::Result<()> {
     let limit = Rlimit { current: Some(value), maximum: Some(value) };
     rustix::process::prlimit(Some(process_id(pid)?), resource, limit)?;
     Ok(())
 }
 
-/// A copy of a mount, or of a whole tree of them, that is attached nowhere.
+/// A detached clone of a mount, or of a tree of mounts.
 pub(crate) fn clone_mounts(path: &Path, recursive: bool) -> io::Result<OwnedFd> {
     let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     flags.set(OpenTreeFlags::AT_RECURSIVE, recursive);
     Ok(rustix::mount::open_tree(CWD, path, flags)?)
 }
 
-/// Attaches a copy made by [`clone_mounts`].
+/// Attaches a clone made by [`clone_mounts`].
 pub(crate) fn attach_mounts(tree: BorrowedFd<'_>, target: &Path) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     Ok(rustix::mount::move_mount(tree, c"", CWD, target, flags)?)
 }
 
-/// Moves a mount from one place to another.
+/// Moves a mount to another path.
 pub(crate) fn move_mount(from: &Path, to: &Path) -> io::Result<()> {
     Ok(rustix::mount::move_mount(CWD, from, CWD, to, MoveMountFlags::empty())?)
 }
@@ -236,7 +292,7 @@ fn set_mount_attributes(
     check_result(result).map(drop)
 }
 
-/// Makes a detached tree read-only, without devices unless it is one, without set-user-id.
+/// Makes a detached tree read-only and nosuid; also nodev, unless it is a device.
 pub(crate) fn make_tree_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Result<()> {
     let set = MOUNT_ATTR_NOSUID | if devices { 0 } else { MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY };
     let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
@@ -244,8 +300,8 @@ pub(crate) fn make_tree_read_only(tree: BorrowedFd<'_>, devices: bool) -> io::Re
     set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
 }
 
-/// Like [`make_tree_read_only`], and shows all files with an owner that the user namespace does not
-/// map. Then not even world-writable files and sockets can be written to. Some file systems cannot.
+/// Maps all files of a detached tree to an owner that the user namespace does not map, so that not
+/// even world-writable files and sockets can be written to. Not all file systems support it.
 pub(crate) fn idmap_to_unmapped_owner(
     tree: BorrowedFd<'_>,
     namespace: BorrowedFd<'_>,
@@ -260,7 +316,7 @@ pub(crate) fn idmap_to_unmapped_owner(
     set_mount_attributes(tree.as_raw_fd(), c"", flags, &attributes)
 }
 
-/// Makes one mount read-only; busy while a file of it is open for writing.
+/// Makes one mount read-only; `EBUSY` while a file in it is open for writing.
 pub(crate) fn make_mount_read_only(place: &Path) -> io::Result<()> {
     let attributes =
         MountAttributes { set: MOUNT_ATTR_RDONLY, clear: 0, propagation: 0, user_namespace: 0 };
@@ -275,7 +331,7 @@ pub(crate) fn has_xattr(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> bool
     length.is_ok_and(|length| found.get(..length) == Some(value))
 }
 
-/// Shows a detached tree with the owners that the user namespace maps them to.
+/// Maps the owners of files in a detached tree by the user namespace.
 pub(crate) fn idmap_owners(tree: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
     let attributes = MountAttributes {
         set: MOUNT_ATTR_IDMAP,
@@ -306,13 +362,38 @@ pub(crate) fn bring_loopback_up() -> io::Result<()> {
     check_result(result.into()).map(drop)
 }
 
-/// How much of what was sent was not received yet; in the kernel's measure, but nothing is zero.
+/// How much of the sent data has not been received yet, in the kernel's own unit; 0 means nothing.
 pub(crate) fn unreceived_bytes(socket: BorrowedFd<'_>) -> io::Result<usize> {
     let mut waiting: libc::c_int = 0;
     // SAFETY: the number outlives the call and has the type that this ioctl writes.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &raw mut waiting) };
     check_result(result.into())?;
     Ok(usize::try_from(waiting).unwrap_or_default())
+}
+
+/// Memory that waiting data takes in the buffers of a socket, in bytes.
+pub(crate) fn socket_memory(socket: BorrowedFd<'_>) -> u64 {
+    const SO_MEMINFO: libc::c_int = 55;
+    /// Positions of what is received, under way and waiting to be sent.
+    const RECEIVED: usize = 0;
+    const UNDER_WAY: usize = 2;
+    const QUEUED: usize = 5;
+    let mut usage = [0_u32; 16];
+    let mut length = size_of_val(&usage) as libc::socklen_t;
+    // SAFETY: both outlive the call, and the length is that of the array.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_MEMINFO,
+            usage.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result != 0 {
+        return 0;
+    }
+    u64::from(usage[RECEIVED]) + u64::from(usage[UNDER_WAY].max(usage[QUEUED]))
 }
 
 /// Memory that this process shares with its children.
@@ -342,7 +423,7 @@ impl SharedMemory {
         Ok(Self { start, length })
     }
 
-    /// Copies a part of it; another process may be writing, so no reference is ever given out.
+    /// Copies a range. Another process may write to it meanwhile, so no reference is given out.
     pub(crate) fn read(&self, offset: usize, length: usize) -> Vec<u8> {
         let offset = offset.min(self.length);
         let length = length.min(self.length - offset);
@@ -359,16 +440,17 @@ impl SharedMemory {
         copy
     }
 
-    /// Writes to its beginning.
-    pub(crate) fn write(&self, bytes: &[u8]) {
-        let length = bytes.len().min(self.length);
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
+        let offset = offset.min(self.length);
+        let length = bytes.len().min(self.length - offset);
         // SAFETY: the range lies within the mapping, and the two do not overlap.
         unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().cast::<u8>(), length);
+            let place = self.start.as_ptr().cast::<u8>().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, length);
         }
     }
 
-    /// Zeroes a part of it.
+    /// Zeroes a range.
     pub(crate) fn clear(&self, offset: usize, length: usize) {
         let offset = offset.min(self.length);
         let length = length.min(self.length - offset);
@@ -389,8 +471,8 @@ impl Drop for SharedMemory {
 // SAFETY: the mapping is plain memory that any thread may copy from.
 unsafe impl Send for SharedMemory {}
 
-/// What is started next has everything at the same addresses each time: `id`, `hash(None)` and
-/// reprs with addresses are the same in every sandbox. Where that is not allowed, they are not.
+/// Disables address randomisation for programs that this process starts, so that `id`, `hash(None)`
+/// and reprs with addresses are the same in every sandbox. Failing that, they differ.
 pub(crate) fn disable_aslr() {
     use nix::sys::personality::{self, Persona};
     let _ = personality::get().and_then(|own| personality::set(own | Persona::ADDR_NO_RANDOMIZE));

@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// From the strongest to none at all.
+/// The tiers from strongest to weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Namespaces, seccomp, Landlock and control groups; the guest is another user than Menace.
     Root,
-    /// The same without root: unprivileged user namespaces.
+    /// As `Root`, but in an unprivileged user namespace.
     UserNamespaces,
     /// No namespaces: Landlock, seccomp and resource limits around a copy of the repository.
     Landlock,

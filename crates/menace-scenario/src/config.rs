@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use menace_model::{escape_for_terminal, suggest_names};
+use menace_model::escape_for_terminal;
 use menace_settings::SettingType;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -83,15 +83,6 @@ pub(crate) fn quote_shortened(text: &str) -> String {
     String::quote(text)
 }
 
-/// `; did you mean …?`, or where to look instead.
-pub(crate) fn suggest_similar<'a>(
-    typed: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    otherwise: &str,
-) -> String {
-    format!("; {}", suggest_names(typed, known).as_deref().unwrap_or(otherwise))
-}
-
 /// The entries of a JSON object, in the order of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct OrderedPairs<V>(pub Vec<(String, V)>);
@@ -169,13 +160,6 @@ mod tests {
             problems.to_string(),
             "a.json: expected a list\na.json[1]: CPU\\x1b: unknown key"
         );
-    }
-
-    #[test]
-    fn a_misspelled_word_gets_a_suggestion() {
-        let known = ["CPU_LIMIT", "DISK_LIMIT"];
-        assert_eq!(suggest_similar("CPU_LIMTI", known, "see x"), "; did you mean `CPU_LIMIT`?");
-        assert_eq!(suggest_similar("COLOUR", known, "see x"), "; see x");
     }
 
     #[test]

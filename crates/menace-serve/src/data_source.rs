@@ -1,7 +1,7 @@
-//! Where pages get their data: the store, the histories, the settings.
+//! The data of pages: the store, the histories, the settings.
 //!
-//! Invariant: reading leaves everything as it is. Where nothing was run yet, there is nothing to
-//! read, and that is no error: it may come.
+//! Invariant: reading changes nothing. Before the first run there is nothing to read, which is no
+//! error: it may come later.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,11 @@ const MAX_IDLE_CONNECTIONS: usize = 8;
 /// Cycles whose heat is remembered.
 const MAX_CACHED_HEAT_MAPS: usize = 8;
 
-/// Where things are.
+/// The locations of the data.
 #[derive(Debug, Clone)]
 pub struct DataLocations {
     pub data_dir: PathBuf,
-    /// What `DATABASE_URL` says.
+    /// The value of `DATABASE_URL`.
     pub database_url: String,
     /// `roi_history.json`, wherever it is.
     pub history: PathBuf,
@@ -35,7 +35,7 @@ pub struct DataLocations {
 }
 
 impl DataLocations {
-    /// Everything below one directory.
+    /// Everything in one directory.
     pub fn from_data_dir(data_dir: &Path, database_url: &str) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
@@ -55,7 +55,7 @@ pub struct DataSource {
     history_cache: HistoryCache,
     synergy: ReopenOnReplace<SynergyReader>,
     metrics_db: MetricsDbReader,
-    /// Cycles that were looked at last, the latest at the end: what is over does not change.
+    /// Heat maps of the cycles queried last, the latest at the end: ended cycles do not change.
     heat_maps: Mutex<Vec<(RunId, u32, HeatMap)>>,
 }
 
@@ -79,7 +79,7 @@ impl DataSource {
         &self.locations.data_dir
     }
 
-    /// Asks the store; nothing when there is none yet.
+    /// Queries the store; `None` or a default when there is none yet.
     pub(crate) fn query<T>(
         &self,
         run_query: impl FnOnce(&Store) -> ServeResult<T>,
@@ -93,7 +93,7 @@ impl DataSource {
         answer.map(Some)
     }
 
-    /// The same where there must be something.
+    /// Queries the store; an error when there is none.
     pub(crate) fn query_existing<T>(
         &self,
         run_query: impl FnOnce(&Store) -> ServeResult<T>,
@@ -102,7 +102,7 @@ impl DataSource {
             .ok_or_else(|| ServeError::NotFound("`menace run` has not been used yet".into()))
     }
 
-    /// One to keep; nothing when there is no store yet.
+    /// A connection for the caller to keep; `None` when there is no store yet.
     pub(crate) fn connection(&self) -> ServeResult<Option<Store>> {
         if let Some(store) =
             self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner).pop()
@@ -123,7 +123,7 @@ impl DataSource {
         root.as_ref().map(Store::open_reader).transpose().map_err(ServeError::from)
     }
 
-    /// What scenarios made of modules in the last cycle of a run.
+    /// The heat map of modules and scenarios in the last cycle of a run.
     pub(crate) fn heat_map(&self, store: &Store, shown: &SelectedRun) -> ServeResult<HeatMap> {
         let Some(cycle) = shown.cycle else { return Ok(HeatMap::default()) };
         let run = &shown.run.id;
@@ -146,7 +146,7 @@ impl DataSource {
         self.history_cache.history()
     }
 
-    /// Of ROI, or of a metric.
+    /// The forecast of ROI, or of a metric.
     pub(crate) fn forecast(&self, metric: Option<&str>) -> ServeResult<Option<MetricForecast>> {
         self.history_cache.forecast(metric)
     }
@@ -164,7 +164,7 @@ impl DataSource {
         Ok(found.unwrap_or_default())
     }
 
-    /// What training has made of synergy; nothing before it did.
+    /// The synergy weights that training has stored; `None` before that.
     pub(crate) fn weights(&self) -> ServeResult<Option<serde_json::Value>> {
         let path = self.locations.data_dir.join("synergy_weights.json");
         match std::fs::read(&path) {
@@ -179,7 +179,7 @@ impl DataSource {
     }
 }
 
-/// What was opened, after its notice was logged.
+/// The opened value, after logging its notice.
 pub(crate) fn log_notice<T>((opened, notice): (T, Option<StoreNotice>)) -> T {
     if let Some(notice) = notice {
         tracing::warn!("{notice}");

@@ -1,7 +1,7 @@
-//! The synergy exporter: one history, read anew every few seconds, offered to Prometheus, with what
-//! its trainer records in `metrics.db` beside it.
+//! The synergy exporter: offers one history to Prometheus, read again every few seconds, with the
+//! values that its trainer records in `metrics.db` beside it.
 //!
-//! Invariant: neither is ever written, moved or made.
+//! Invariant: neither file is ever written, moved or created.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,12 +26,13 @@ pub struct SynergyExporter {
     path: PathBuf,
     metrics_db: MetricsDbReader,
     interval: Duration,
-    /// When it was read, and what was made of it.
+    /// The time of the last read, and the text made from it.
     cached_text: Mutex<Option<(Instant, String)>>,
 }
 
 impl SynergyExporter {
-    /// Refuses what is not there, or is no history: a name that was mistyped shows at once.
+    /// An error if the file does not exist or is no history, so that a mistyped name is noticed at
+    /// once.
     pub fn open(path: &Path, interval: Duration) -> ServeResult<Self> {
         let measured = MetricsDbReader::new(path.with_file_name("metrics.db"));
         let exporter = Self {
@@ -73,7 +74,7 @@ impl SynergyExporter {
     }
 }
 
-/// Nothing while it is empty.
+/// `None` while the history is empty.
 fn open_synergy_reader(path: &Path) -> ServeResult<Option<SynergyReader>> {
     match SynergyReader::open(path)? {
         Some(found) => Ok(Some(log_notice(found))),
@@ -82,7 +83,7 @@ fn open_synergy_reader(path: &Path) -> ServeResult<Option<SynergyReader>> {
     }
 }
 
-/// Refuses what is not there, or is no synergy history.
+/// An error if the file does not exist or is no synergy history.
 pub fn check_synergy(path: &Path) -> ServeResult<()> {
     open_synergy_reader(path).map(drop)
 }
@@ -95,7 +96,7 @@ async fn metrics_handler(State(exporter): State<Arc<SynergyExporter>>) -> Respon
         }
         Ok(Err(error)) => {
             tracing::warn!("{error}");
-            // It may be there again at the next scrape.
+            // It may be readable again at the next scrape.
             (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response()
         }
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use menace_model::{CallConditions, Failure, NetworkConditions, RaisedException};
+use menace_model::{Failure, RaisedException};
 use menace_store::{FailureRecord, SourceLine, read_source_lines};
 use serde::Serialize;
 
-use crate::clock::format_timestamp;
-use crate::text::truncate;
+use crate::text::{format_timestamp, truncate};
 
 /// Lines of source before and after the one in question.
 const CONTEXT_LINES: usize = 3;
@@ -33,7 +32,7 @@ pub(crate) struct FailureDetail {
     pub verdict: String,
     pub input: String,
     pub shrunk: Option<String>,
-    /// What that one still needs, where it is less than what the call had.
+    /// The conditions of the shrunk call, if they are fewer than those of the call.
     pub shrunk_conditions: Option<Vec<String>>,
     pub conditions: Vec<String>,
     pub seed: String,
@@ -99,8 +98,8 @@ pub(crate) fn build_failure_detail(known: &FailureRecord, repository: &Path) -> 
             .shrunk
             .as_ref()
             .filter(|small| small.conditions != call.conditions)
-            .map(|small| describe_conditions(&small.conditions)),
-        conditions: describe_conditions(&call.conditions),
+            .map(|small| small.conditions.describe()),
+        conditions: call.conditions.describe(),
         seed: call.seed.to_string(),
         count: known.count_in_run.unwrap_or(known.count),
         first_run: known.first.run.0.clone(),
@@ -154,24 +153,4 @@ fn build_traceback(raised: &RaisedException, repository: &Path) -> TracebackView
             })
             .collect(),
     }
-}
-
-/// What was arranged around the call.
-fn describe_conditions(conditions: &CallConditions) -> Vec<String> {
-    let CallConditions { network, faults, burst, upstream } = conditions;
-    let mut lines = Vec::new();
-    if let Some(burst) = burst {
-        lines.push(format!("{} threads and {} tasks at once", burst.threads, burst.tasks));
-    }
-    for fault in faults {
-        lines.push(format!("{} is injected", fault.mode.as_str().replace('_', " ")));
-    }
-    if *network != NetworkConditions::default() {
-        let (latency, loss) = (network.latency_ms, 100.0 * network.loss);
-        lines.push(format!("a network with {latency:.0} ms latency and {loss:.1} % loss"));
-    }
-    if upstream.as_ref().is_some_and(|upstream| upstream.failure.is_some()) {
-        lines.push("services that it calls fail".to_owned());
-    }
-    lines
 }

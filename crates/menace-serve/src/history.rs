@@ -1,7 +1,7 @@
-//! `roi_history.json`, its latest values only, and synergy beside it.
+//! The latest values of `roi_history.json`, and the synergy history beside it.
 //!
-//! The file grows by every cycle for ever: of each list the end is kept, so that memory does not
-//! grow with it. Invariant: the file is read and never changed, not even a damaged one.
+//! The file grows with every cycle. Only the end of each list is kept, so that memory does not grow
+//! with it. Invariant: the file is only read and never changed, not even a damaged one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ use crate::error::{ServeError, ServeResult};
 
 /// Values of each list that are kept: more than a chart can show.
 const MAX_VALUES_PER_LIST: usize = 600;
-/// Files above this are read again in the background, while pages show what was read before.
+/// Larger files are read in the background, while pages show the values read before.
 const BACKGROUND_READ_BYTES: u64 = 4 << 20;
 /// Cycles ahead.
 const FORECAST_CYCLES: usize = 3;
@@ -30,9 +30,9 @@ const FORECAST_CYCLES: usize = 3;
 /// The end of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ListTail {
-    /// None where nothing was measured.
+    /// `None` for values that were not measured.
     pub values: Vec<Option<f64>>,
-    /// How many came before.
+    /// The number of earlier values, which are not kept.
     pub skipped_count: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct ListTail {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LastHistoryEntry(pub BTreeMap<String, f64>);
 
-/// What pages show of the history.
+/// The part of the history that pages show.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct RoiHistoryView {
@@ -58,11 +58,12 @@ pub(crate) struct RoiHistoryView {
     pub predicted_metrics: BTreeMap<String, ListTail>,
     pub actual_metrics: BTreeMap<String, ListTail>,
     pub resource_history: BTreeMap<String, ListTail>,
-    /// How long the lists were when the cycles began that compare with the last one.
+    /// The lengths of the series before the first cycle that is comparable with the last one
+    /// ([`SelectionStart`]).
     pub selection_began: Value,
 }
 
-/// Forecasts and what came of them, in pairs.
+/// Forecasts, and the actual values at the same positions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct ForecastPairs {
     pub predicted: Vec<Option<f64>>,
@@ -82,8 +83,8 @@ impl ListTail {
         self.values.last().copied().flatten()
     }
 
-    /// Without the first `count` of the whole list, as `menace_track` takes a series: what is not
-    /// a number is missing.
+    /// The values without the first `count` of the whole list, as a series for `menace_track`:
+    /// missing values are NaN.
     fn series_since(&self, count: usize) -> Vec<f64> {
         let start = count.saturating_sub(self.skipped_count).min(self.values.len());
         self.values[start..].iter().map(|value| value.unwrap_or(f64::NAN)).collect()
@@ -91,7 +92,7 @@ impl ListTail {
 }
 
 impl ListTail {
-    /// Without the last `count`.
+    /// The values without the last `count`.
     fn without_last(&self, count: usize) -> Self {
         let kept = self.values.len().saturating_sub(count);
         Self { values: self.values[..kept].to_vec(), skipped_count: self.skipped_count }
@@ -99,7 +100,7 @@ impl ListTail {
 }
 
 impl<'de> Deserialize<'de> for ListTail {
-    /// Only the end becomes numbers: a list may have millions, and they take their time.
+    /// Only the end is parsed into numbers: a list may have millions of them.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let raw = raw.get().trim();
@@ -127,7 +128,7 @@ impl<'de> Deserialize<'de> for ListTail {
 }
 
 impl<'de> Deserialize<'de> for LastHistoryEntry {
-    /// The others are passed over: there may be one for every cycle.
+    /// Earlier objects are skipped: there may be one for every cycle.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         type MetricNumbers = BTreeMap<String, Option<f64>>;
         let raw = Box::<RawValue>::deserialize(deserializer)?;
@@ -136,7 +137,7 @@ impl<'de> Deserialize<'de> for LastHistoryEntry {
         let last = if let Some(last) = end.and_then(|last| serde_json::from_str(last).ok()) {
             last
         } else {
-            // It is empty, or a name has a brace in it.
+            // The list is empty, or a name contains a brace.
             let all: Vec<MetricNumbers> = serde_json::from_str(raw).map_err(D::Error::custom)?;
             all.into_iter().next_back().unwrap_or_default()
         };
@@ -161,7 +162,7 @@ impl RoiHistoryView {
         })
     }
 
-    /// Of ROI, or of a metric.
+    /// The forecasts of ROI, or of a metric.
     pub(crate) fn pairs(&self, metric: Option<&str>) -> ForecastPairs {
         let (predicted, actual) = match metric {
             None => (Some(&self.predicted_roi), Some(&self.actual_roi)),
@@ -186,7 +187,7 @@ impl RoiHistoryView {
         metric.map_or(Some(&self.roi_history), |name| self.metrics_history.get(name))
     }
 
-    /// ROI and what its forecast needs, as they were before the last `cycles`.
+    /// ROI and the resources for its forecast, as they were before the last `cycles` cycles.
     pub(crate) fn before_last(&self, cycles: usize) -> Self {
         let resources = self.resource_history.iter();
         Self {
@@ -199,7 +200,7 @@ impl RoiHistoryView {
         }
     }
 
-    /// The same values as `menace roi forecast` and `menace roi predict-metric`.
+    /// The forecast that `menace roi forecast` and `menace roi predict-metric` show.
     pub(crate) fn forecast(&self, metric: Option<&str>) -> Option<MetricForecast> {
         let began = SelectionStart::read(&self.selection_began).unwrap_or_default();
         let since = |tail: &ListTail, of: &BTreeMap<String, usize>, name: &str| {
@@ -211,7 +212,7 @@ impl RoiHistoryView {
             None => values.series_since(began.roi_history),
             Some(name) => since(values, &began.metrics_history, name),
         };
-        // One value has no direction: a line from it would look like knowledge.
+        // One value has no trend, and a forecast from it would be misleading.
         if values.len() < 2 {
             return None;
         }
@@ -229,7 +230,7 @@ impl RoiHistoryView {
         Tracker::new(known).forecast_roi(outlook)
     }
 
-    /// Everything that was recorded or forecast, some of it twice.
+    /// The names of everything recorded or forecast; some occur twice.
     pub(crate) fn metric_names(&self) -> impl Iterator<Item = &String> {
         self.metrics_history.keys().chain(self.predicted_metrics.keys())
     }
@@ -299,7 +300,7 @@ impl HistoryCache {
             return Ok(Arc::clone(&kept.history));
         }
         if kept.stamp.is_none() || stamp.is_none_or(|(_, length)| length < BACKGROUND_READ_BYTES) {
-            // Others wait: there is nothing to show them yet, or it will not take long.
+            // Others wait: there is nothing to show yet, or reading takes only a moment.
             let history = RoiHistoryView::read(&self.path)?;
             return Ok(kept.replace_history(stamp, history));
         }
@@ -420,7 +421,7 @@ mod tests {
         };
         let cpu: Vec<f64> = (0..40_u32).map(|step| f64::from(step * 7 % 11)).collect();
         let roi: Vec<f64> = cpu.iter().zip(wave(40)).map(|(cpu, y)| 0.03 * cpu + y).collect();
-        // More than is kept, of another selection, whose values are far away.
+        // More values than are kept, of another selection, and far from its values.
         let long = |values: &[f64]| [vec![9.0; MAX_VALUES_PER_LIST], values.to_vec()].concat();
         let text = serde_json::json!({
             "roi_history": long(&roi),

@@ -2,20 +2,19 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `data_source` | what there is to read: the store, the histories, page by page |
-//! | `view` | what a page says, from the data source |
+//! | `data_source` | the data: the store and the histories, page by page |
+//! | `view` | the content of each page, from the data source |
 //! | `chart` | lines, bars, strips and graphs as SVG or PNG |
 //! | `report` | one run in one HTML file |
 //! | `http` | the dashboard's routes, live events, authentication |
-//! | `prometheus` | gauges and how they are written |
-//! | `server` | connections: limits, TLS, the end |
+//! | `prometheus` | gauges and their text format |
+//! | `server` | connections: limits, TLS, shutdown |
 //!
-//! Finding things out belongs to `menace-loop`; nothing here is ever decided or changed.
-//! Invariants: whatever came out of a guest is text, never markup, and never names a file to read
-//! outside of the repository; the store is only read.
+//! `menace-loop` produces the data; nothing here decides or changes anything. Invariants: text from
+//! a guest is shown as text, never as markup, and never names a file to read outside of the
+//! repository; the store is only read.
 
 pub mod chart;
-mod clock;
 mod data_source;
 mod error;
 mod exporter;

@@ -1,4 +1,4 @@
-//! `metrics.db`: gauges that others record, and the metrics of runs.
+//! Reads `metrics.db`: gauges that other programs record, and the metrics of runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use crate::error::ServeResult;
 use crate::prometheus::MetricDeclaration;
 use crate::reopen_on_replace::ReopenOnReplace;
 
-/// Values of a gauge that are looked through for what has one: unbounded labels would overload what
-/// scrapes.
+/// How many values of a gauge are searched for labels: an unbounded number of labels would overload
+/// Prometheus.
 const MAX_VALUES_PER_GAUGE: u32 = 1_000;
 
 /// Metrics that every cycle measures, one or the other.
 const CYCLE_MARKER_METRICS: [&str; 2] = ["reliability", "security_score"];
 
-/// When a run measured, at the earliest and at the latest.
+/// The times between which a run stored its metrics.
 fn measuring_window(run: &RunRecord) -> (i64, i64) {
     (run.started_ms, run.finished_ms.unwrap_or(i64::MAX))
 }
@@ -49,7 +49,7 @@ impl MetricsDbReader {
         Ok(found.unwrap_or_default())
     }
 
-    /// The values of a metric up to the end of a run; nothing when the run did not measure it.
+    /// The values of a metric up to the end of a run; empty if the run did not measure it.
     pub(crate) fn values_until(
         &self,
         metric: &str,
@@ -63,7 +63,7 @@ impl MetricsDbReader {
         Ok(found.unwrap_or_default())
     }
 
-    /// How many cycles of the histories came after the last one of a run.
+    /// The number of cycles in the metric histories after the last cycle of a run.
     pub(crate) fn cycles_after(&self, run: &RunRecord) -> ServeResult<u64> {
         let found = self.query(|metrics| {
             let mut most = 0;
@@ -76,7 +76,7 @@ impl MetricsDbReader {
         Ok(found.unwrap_or_default())
     }
 
-    /// What sections were worth together under each scenario in the last cycle of a run.
+    /// The synergy under each scenario in the last cycle of a run.
     pub(crate) fn scenario_synergy(
         &self,
         run: &RunRecord,

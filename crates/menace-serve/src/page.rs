@@ -53,9 +53,10 @@ fn build_environment() -> Environment<'static> {
     environment.add_filter("signed", |value: Value| format_number(&value, text::format_signed));
     environment.add_filter("percent", |value: f64| format!("{:.1} %", 100.0 * value));
     environment.add_filter("count", |value: u64| text::format_thousands(value));
-    environment.add_filter("counted", |value: u64, one: String| text::format_count(value, &one));
+    environment
+        .add_filter("counted", |value: u64, one: String| text::format_grouped_count(value, &one));
     environment.add_filter("bytes", |value: u64| text::format_bytes(value));
-    environment.add_filter("ms", |value: f64| text::format_milliseconds(value));
+    environment.add_filter("ms", |value: f64| text::format_millis(value));
     environment.add_filter("url", |value: String| text::percent_encode(&value));
     environment.add_filter("cut", |value: String, most: usize| text::truncate(&value, most));
     environment.add_filter("words", |value: String| value.replace('_', " "));

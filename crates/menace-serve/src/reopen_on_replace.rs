@@ -1,4 +1,4 @@
-//! Something that is kept open as long as its file is the same one: opening looks at every page.
+//! Keeps a database open until its file is replaced, since opening checks every page.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use crate::error::ServeResult;
 #[derive(Debug)]
 pub(crate) struct ReopenOnReplace<T> {
     path: PathBuf,
-    /// With the device and the number of its file.
+    /// The opened value, with device and inode of its file.
     open_file: Mutex<Option<((u64, u64), T)>>,
 }
 
@@ -19,7 +19,7 @@ impl<T> ReopenOnReplace<T> {
         Self { path, open_file: Mutex::new(None) }
     }
 
-    /// Asks; nothing when there is no file yet, or nothing in it.
+    /// Queries the value; `None` when there is no file yet, or it is empty.
     pub(crate) fn query<A>(
         &self,
         open: impl FnOnce(&Path) -> ServeResult<Option<T>>,
@@ -29,7 +29,7 @@ impl<T> ReopenOnReplace<T> {
         let file = (metadata.dev(), metadata.ino());
         let mut kept = self.open_file.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|(known, _)| *known != file) {
-            // What was kept belongs to a file that is gone.
+            // The opened value belongs to a file that was replaced.
             *kept = None;
             *kept = open(&self.path)?.map(|opened| (file, opened));
         }

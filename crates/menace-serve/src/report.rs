@@ -1,7 +1,7 @@
 //! One run in one HTML file that can be sent to a colleague: no network, no scripts.
 //!
-//! Invariant: its size is bounded, however much has failed: the numbers of failures that are shown
-//! in full and that are listed have limits, and the report says when one is reached.
+//! Invariant: the size is bounded, however much has failed: the failures shown in full and those
+//! listed are limited, and the report says when a limit was reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,16 +9,15 @@ use std::path::Path;
 use minijinja::Value;
 use serde::Serialize;
 
-use menace_model::{SectionId, WeaknessKind, is_test_path};
+use menace_model::{SectionId, is_test_path, now_ms};
 use menace_store::{FailureRecord, RunReport, SectionRecord, Store};
 
 use crate::chart::draw_bars;
-use crate::clock::{format_timestamp, now_ms};
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 use crate::failure_detail::{FailureDetail, build_failure_detail};
 use crate::page::{STYLE_SHEET, render};
-use crate::text::truncate;
+use crate::text::{format_timestamp, truncate};
 use crate::view::heat_map::HeatMap;
 use crate::view::metrics::{MetricTile, metric_tiles};
 use crate::view::paging::sort_by_number;
@@ -36,7 +35,7 @@ const MAX_LISTED_FAILURES: usize = 500;
 /// Modules in the table, and lines of every other list.
 const MAX_MODULES: usize = 100;
 const MAX_WEAK_SECTIONS: usize = 25;
-/// Of each of the weakest sections.
+/// The most failures shown for each of the weakest sections.
 const MAX_FAILURES_PER_SECTION: usize = 5;
 const MAX_LIST_LINES: usize = 200;
 
@@ -44,14 +43,14 @@ const MAX_LIST_LINES: usize = 200;
 #[derive(Debug, Clone, Default)]
 pub struct ImportGraph {
     pub nodes: Vec<ImportGraphNode>,
-    /// From importer to imported, as places in `nodes`.
+    /// From importer to imported module, as indices of `nodes`.
     pub edges: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportGraphNode {
     pub path: String,
-    /// No module imports it, and it does not run without being imported.
+    /// Whether no module imports it, although it does nothing when it is run directly.
     pub orphan: bool,
 }
 
@@ -86,7 +85,7 @@ struct HtmlReport {
     discrepancies: Vec<String>,
 }
 
-/// One of the weakest, with what fails in it.
+/// One of the weakest sections, with its failures.
 #[derive(Debug, Serialize)]
 struct WeakSection {
     section: String,
@@ -115,14 +114,14 @@ struct ListedFailure {
     has_detail: bool,
 }
 
-/// Writes the report of a run, by its id or the beginning of it; of the last one that has results
-/// without.
+/// Renders the report of a run, given its id or the beginning of it; without one, of the last run
+/// with results.
 pub fn render_report(
-    library: &DataSource,
+    source: &DataSource,
     run: Option<&str>,
     graph: Option<&ImportGraph>,
 ) -> ServeResult<String> {
-    let page = library.query_existing(|store| {
+    let page = source.query_existing(|store| {
         let shown = SelectedRun::find_existing(store, run)?;
         let sections = sections_by_roi(store, &shown)?;
         let failures = failures_worst_first(store, &shown, &sections)?;
@@ -149,7 +148,7 @@ pub fn render_report(
                     report.verdicts.get(&verdict).copied().unwrap_or_default()
                 })
             }),
-            heat: library.heat_map(store, &shown)?,
+            heat: source.heat_map(store, &shown)?,
             modules: weakest_modules(store, &shown, MAX_MODULES)?,
             module_count: sums.map_or(0, |report| {
                 report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
@@ -159,8 +158,8 @@ pub fn render_report(
             detailed_count: detailed.len(),
             listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
-            roi: svg(&roi_chart_at_run(library, &shown.run)?.draw()),
-            metrics: metric_tiles(library, &shown.run)?,
+            roi: svg(&roi_chart_at_run(source, &shown.run)?.draw()),
+            metrics: metric_tiles(source, &shown.run)?,
             synergy: sums
                 .filter(|report| !report.synergy.is_empty())
                 .map(|report| svg(&draw_bars("Synergy of the run", &synergy_values(report, true)))),
@@ -177,7 +176,7 @@ pub fn render_report(
     render("report.html", page)
 }
 
-/// Values that one scale can hold, or the others.
+/// Values with a bounded range, which fit one scale, or the others.
 fn synergy_values(report: &RunReport, bounded: bool) -> Vec<(String, f64)> {
     let values = report.synergy.iter().filter(|(name, _)| is_bounded(name) == bounded);
     values.map(|(name, value)| (name.clone(), *value)).collect()
@@ -229,7 +228,7 @@ fn failures_worst_first(
     let mut failures = store.failures_of_run(&shown.run.id)?;
     let places: BTreeMap<&str, usize> =
         sections.iter().enumerate().map(|(place, one)| (one.section.as_str(), place)).collect();
-    let rank = |known: &FailureRecord| WeaknessKind::rank(known.failure.kind.as_str());
+    let rank = |known: &FailureRecord| known.failure.kind.rank();
     let mut worst: BTreeMap<SectionId, usize> = BTreeMap::new();
     for known in &failures {
         let of_section = worst.entry(known.failure.section.clone()).or_insert(usize::MAX);
@@ -243,7 +242,7 @@ fn failures_worst_first(
     Ok(failures)
 }
 
-/// Sections by what they are worth, the least first; those without a number were never called.
+/// Sections by ROI, lowest first; those without one were never called.
 fn sections_by_roi(store: &Store, shown: &SelectedRun) -> ServeResult<Vec<SectionRecord>> {
     let Some(cycle) = shown.cycle else { return Ok(Vec::new()) };
     let mut sections = store.sections(&shown.run.id, cycle)?;

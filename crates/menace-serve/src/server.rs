@@ -1,8 +1,8 @@
-//! Connections: how many, how slow, over TLS or not, and how they end.
+//! Connections: their number, timeouts, TLS, and shutdown.
 //!
-//! What is answered belongs to `http`. Invariants: no port is open beyond this machine without a
-//! token; a client that is slow, silent or does not read loses its connection; dropping an
-//! [`HttpServer`] closes its port, and clients of events get the last of them before.
+//! `http` answers the requests. Invariants: no port is open beyond this machine without a token; a
+//! client that is slow, silent or does not read loses its connection; dropping an [`HttpServer`]
+//! closes its port, after sending the last events to clients.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -27,33 +27,33 @@ use crate::write_timeout::WriteTimeoutStream;
 
 /// The largest head of a request.
 const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
-/// Threads that ask the store; more would only wait for the disk.
+/// Threads for queries of the store; more would only wait for the disk.
 const BLOCKING_THREADS: usize = 8;
-/// For answers that are being given when the end comes.
+/// Time for answers in progress at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Says when the server ends, so that event streams can end, too.
+/// Announces the shutdown, so that event streams can end, too.
 #[derive(Debug, Clone)]
 pub(crate) struct ShutdownSignal(watch::Receiver<bool>);
 
 impl ShutdownSignal {
-    /// Comes back when the server ends.
+    /// Returns when the server shuts down.
     pub(crate) async fn wait(&mut self) {
         // A sender that is gone has ended, too.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
 
-/// What clients may take.
+/// Limits for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// At a time; others wait in the kernel's queue.
+    /// The most connections at a time; others wait in the kernel's queue.
     pub max_connections: usize,
     /// How long a client may leave an answer unread.
     pub write_timeout: Duration,
-    /// From the first byte of a request to the end of its head.
+    /// From the first byte of a request to the end of its headers.
     pub head_timeout: Duration,
-    /// Until TLS is agreed on.
+    /// Time for the TLS handshake.
     pub handshake_timeout: Duration,
 }
 
@@ -69,11 +69,11 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Where to listen.
+/// The address to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListenAddress {
     pub host: IpAddr,
-    /// 0 for one that is free.
+    /// 0 for any free port.
     pub port: u16,
 }
 
@@ -102,18 +102,18 @@ impl HttpServer {
         Self::start_with_limits(address, tls, routes, ConnectionLimits::default())
     }
 
-    /// The same with other limits.
+    /// Starts a server with these limits.
     pub fn start_with_limits(
         address: ListenAddress,
         tls: Option<&TlsFiles>,
         routes: Router,
         limits: ConnectionLimits,
     ) -> ServeResult<Self> {
-        let asked = SocketAddr::new(address.host, address.port);
-        let listen = |source| ServeError::Listen { address: asked.to_string(), source };
+        let requested = SocketAddr::new(address.host, address.port);
+        let listen = |source| ServeError::Listen { address: requested.to_string(), source };
         let acceptor = tls.map(tls_acceptor).transpose()?;
         let is_secure = acceptor.is_some();
-        let listener = TcpListener::bind(asked).map_err(listen)?;
+        let listener = TcpListener::bind(requested).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -127,7 +127,7 @@ impl HttpServer {
             .name("menace-serve".into())
             .spawn(move || {
                 runtime.block_on(accept_connections(listener, acceptor, routes, limits, stopped));
-                // A question that is being asked is not waited for.
+                // Queries in progress are not waited for.
                 runtime.shutdown_background();
             })
             .map_err(ServeError::Runtime)?;
@@ -138,7 +138,7 @@ impl HttpServer {
         self.address
     }
 
-    /// Where a browser finds it.
+    /// The address for a browser.
     pub fn url(&self) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
         let mut address = self.address;
@@ -154,7 +154,7 @@ impl HttpServer {
     /// Waits until the process is ended from outside.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
-            // It ends with the process.
+            // The thread ends with the process.
             let _ = thread.join();
         }
     }
@@ -196,7 +196,7 @@ async fn accept_connections(
             match race_with_stop(next, stop).await {
                 Some(Ok((stream, _))) => stream,
                 Some(Err(error)) => {
-                    // Most likely there are no descriptors left: others will be closed soon.
+                    // Probably there are no free descriptors at the moment.
                     tracing::debug!(%error, "cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
@@ -212,13 +212,13 @@ async fn accept_connections(
             }
         });
     }
-    // No new connection is accepted; the open ones end, or are closed.
+    // No new connection is accepted; open ones end by themselves, or are closed.
     drop(listener);
     let all = u32::try_from(limits.max_connections).unwrap_or(u32::MAX);
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, places.acquire_many(all)).await;
 }
 
-/// What `next` gives, unless `stop` comes first.
+/// The result of `next`, unless `stop` is ready first.
 async fn race_with_stop<T>(
     next: impl Future<Output = T> + Unpin,
     stop: impl Future + Unpin,
@@ -271,7 +271,7 @@ async fn serve_requests(
     if let Some(result) = race_with_stop(answering.as_mut(), stop).await {
         return Ok(result?);
     }
-    // What is being answered is answered; then it is over.
+    // Answers in progress are completed before the connection is closed.
     answering.as_mut().graceful_shutdown();
     Ok(answering.await?)
 }

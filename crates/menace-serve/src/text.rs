@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-pub(crate) use menace_model::{format_bytes, truncate_chars as truncate};
+pub(crate) use menace_model::{format_bytes, format_millis, truncate_chars as truncate};
 
 /// Safe between tags and in quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
@@ -13,7 +13,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The same, appended. What is not printable is shown as an escape.
+/// Appends the escaped text. Unprintable characters are shown as escapes.
 pub(crate) fn escape_to(out: &mut String, text: &str) {
     for char in menace_model::escape_but_lines(text).chars() {
         match char {
@@ -40,10 +40,9 @@ pub(crate) fn format_thousands(number: u64) -> String {
     out
 }
 
-/// `1 run`, `2 runs`.
-pub(crate) fn format_count(number: u64, one: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {one}{ending}", format_thousands(number))
+/// `1 run`, `1,234 runs`.
+pub(crate) fn format_grouped_count(number: u64, noun: &str) -> String {
+    format!("{} {}", format_thousands(number), menace_model::pluralize(noun, number))
 }
 
 /// A measured value: three digits that count.
@@ -51,7 +50,7 @@ pub(crate) fn format_number(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    // What sums of rounded numbers leave is nothing.
+    // Smaller values are rounding errors of sums.
     let value = if value.abs() < 1e-15 { 0.0 } else { value };
     let size = value.abs();
     let digits = match size {
@@ -71,7 +70,7 @@ fn format_signed_thousands(value: f64) -> String {
     format!("{sign}{}", format_thousands(value.abs().min(1e18).round() as u64))
 }
 
-/// Something that may have been counted: without digits that say nothing.
+/// A number that may be a count: whole numbers have no decimals.
 pub(crate) fn format_amount(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format_signed_thousands(value);
@@ -89,20 +88,12 @@ pub(crate) fn format_signed(value: f64) -> String {
     }
 }
 
-pub(crate) fn format_milliseconds(value: f64) -> String {
-    match value {
-        value if !value.is_finite() => "–".to_owned(),
-        value if value >= 60_000.0 => {
-            let seconds = (value / 1000.0).round() as u64;
-            format!("{} min {:02} s", seconds / 60, seconds % 60)
-        }
-        value if value >= 1000.0 => format!("{:.1} s", value / 1000.0),
-        value if value >= 10.0 => format!("{value:.0} ms"),
-        value => format!("{value:.2} ms"),
-    }
+/// `2026-11-17 01:46:01`.
+pub(crate) fn format_timestamp(ms: i64) -> String {
+    menace_model::format_utc(ms, "%Y-%m-%d %H:%M:%S")
 }
 
-/// For a query in an address.
+/// Escapes text for a query string.
 pub(crate) fn percent_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -136,7 +127,7 @@ mod tests {
     fn numbers_are_for_people() {
         assert_eq!(format_thousands(1_234_567), "1,234,567");
         assert_eq!(format_thousands(12), "12");
-        let counts = [0, 1, 2, 1234].map(|number| format_count(number, "run"));
+        let counts = [0, 1, 2, 1234].map(|number| format_grouped_count(number, "run"));
         assert_eq!(counts, ["0 runs", "1 run", "2 runs", "1,234 runs"]);
         for (value, text) in [
             (0.0, "0.000"),
@@ -156,7 +147,6 @@ mod tests {
             ("+0.500".into(), "−0.500".into(), "0.000".into())
         );
         assert_eq!((format_bytes(512), format_bytes(1536)), ("512 B".into(), "1.5 KiB".into()));
-        assert_eq!(format_milliseconds(90_000.0), "1 min 30 s");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use crate::{ParseContext, SettingDeclaration, declarations};
 
-/// What a file of a checkout may say about a setting while its owner has not trusted that file.
-/// Flags and the environment are the user's and may say anything.
+/// What an untrusted file of a checkout may set. Flags and the environment belong to the user and
+/// may set everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingAuthority {
     /// Nothing: addresses, keys, programs, plugins, ports, paths outside of the checkout.
@@ -33,7 +33,7 @@ pub enum FileTrust {
 }
 
 impl SettingAuthority {
-    /// For the reference page.
+    /// The text for the reference page.
     pub(crate) fn describe(self) -> String {
         match self {
             Self::User => "no".to_owned(),
@@ -72,7 +72,7 @@ pub(crate) fn find_objection(
     }
 }
 
-/// Malformed values compare to nothing: they are reported as malformed.
+/// Malformed values are not compared, since they are reported as malformed.
 fn compare(
     declared: &SettingDeclaration,
     text: &str,

@@ -2,7 +2,7 @@
 
 use crate::{Settings, SettingsError};
 
-/// What does not fit together although each value is fine by itself.
+/// Finds settings that contradict each other although each is valid.
 pub(crate) fn find_inconsistencies(settings: &Settings) -> Vec<SettingsError> {
     let mut problems = Vec::new();
     let (agent, ports) = (&settings.agent, &settings.ports);

@@ -25,7 +25,7 @@ pub struct SettingDeclaration {
     pub flags: &'static [&'static str],
     /// Flags that switch it off (or on, for a setting whose name starts with a negation).
     pub inverse_flags: &'static [&'static str],
-    /// Other names that are as good as `name`.
+    /// Other names that are equivalent to `name`.
     pub synonyms: &'static [&'static str],
     /// Old names, accepted with a warning.
     pub legacy: &'static [&'static str],
@@ -115,10 +115,10 @@ impl UnauthorizedDeclaration {
 /// How another setting decides this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingImplication {
-    /// It takes over the other's value whenever that one was set, unless it is set itself in the
+    /// It takes the value of the other setting if that one was set, unless it is set itself in the
     /// same or a stronger place.
     Mirrors(&'static str),
-    /// It is switched on when the other was switched on.
+    /// It is on if the other setting is on.
     EnabledBy(&'static str),
 }
 
@@ -134,7 +134,7 @@ impl SettingImplication {
 /// A flag of the command line that sets a declared setting.
 #[derive(Debug, Clone, Copy)]
 pub struct SettingFlag {
-    /// As typed: `--entropy-threshold`.
+    /// The flag as typed: `--entropy-threshold`.
     pub name: &'static str,
     /// Whether giving it means the opposite: `--no-recursive-isolated`.
     pub inverse: bool,
@@ -210,7 +210,7 @@ impl SettingDeclaration {
         self
     }
 
-    /// What it means, in a sentence or two.
+    /// The meaning, in a sentence or two.
     pub fn help(&self) -> &'static str {
         self.help.trim()
     }
@@ -221,17 +221,17 @@ impl SettingDeclaration {
         format!("{status}{}", self.help())
     }
 
-    /// Its type in a word or two.
+    /// The type in a word or two.
     pub fn kind(&self) -> String {
         (self.kind)()
     }
 
-    /// What a well-formed value looks like, continuing "expected …".
+    /// A description of valid values, continuing "expected …".
     pub fn expected(&self) -> String {
         (self.expected)()
     }
 
-    /// Whether it is on or off and nothing else.
+    /// Whether it is a switch with the values on and off.
     pub fn is_switch(&self) -> bool {
         self.kind() == bool::kind()
     }
@@ -246,7 +246,7 @@ impl SettingDeclaration {
         (self.magnitude)(text, around)
     }
 
-    /// Every name under which the environment and `.env` may hold it, the proper one first.
+    /// All names under which the environment and `.env` may have it, the main one first.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let own = (!self.yaml_only).then_some(self.name);
         own.into_iter().chain(self.synonyms.iter().copied()).chain(self.legacy.iter().copied())

@@ -1,11 +1,11 @@
 //! Reads the text of a `.env` file.
 //!
-//! Ours rather than a crate's because a mistake must be reported with its line, a `$` in a password
-//! must stay a `$`, and reading must not look at the process environment behind our back. The
-//! dialect is that of Python's `dotenv`, which the files of existing users are written for:
-//! `export` may stand in front, single quotes are literal, double quotes know escapes, both may
-//! span lines, a ` #` begins a comment, and `${NAME}` (only with braces, outside single quotes)
-//! stands for an earlier line of the file or a variable of the environment, which goes first.
+//! Not a crate, because an error must be reported with its line, a `$` in a password must stay a
+//! `$`, and parsing must not read the process environment by itself. The dialect is that of
+//! Python's `dotenv`, for which existing files were written: lines may begin with `export`, single
+//! quotes are literal, double quotes have escapes, both may span lines, a ` #` begins a comment,
+//! and `${NAME}` (only with braces, outside of single quotes) is replaced by a variable of the
+//! environment or else by an earlier line of the file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::{FileTrust, SettingsError, SettingsErrors};
 
-/// What a `.env` file sets.
+/// The settings of a `.env` file.
 #[derive(Debug, Clone)]
 pub struct DotEnvFile {
     pub path: PathBuf,
@@ -21,7 +21,7 @@ pub struct DotEnvFile {
     pub(crate) lines: BTreeMap<String, DotEnvLine>,
 }
 
-/// One assignment. The value stays out of its debug form: it may be a secret.
+/// One assignment. Its debug form hides the value, which may be a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct DotEnvLine {
     pub(crate) number: usize,
@@ -181,8 +181,8 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// Single quotes know only `\\` and `\'`; what is no escape stays as written, so that JSON and
-/// Windows paths survive.
+/// Single quotes have only the escapes `\\` and `\'`; other backslashes are kept, as in JSON and
+/// Windows paths.
 fn push_escaped(value: &mut String, quote: char, escaped: char) {
     match escaped {
         '\\' => value.push('\\'),
@@ -194,7 +194,7 @@ fn push_escaped(value: &mut String, quote: char, escaped: char) {
     }
 }
 
-/// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that is not set becomes nothing.
+/// Replaces each `${NAME}` and `${NAME:-otherwise}`; a name that is not set is replaced by nothing.
 fn expand_references(text: &str, mut lookup: impl FnMut(&str) -> Option<String>) -> String {
     let mut expanded = String::new();
     let mut rest = text;

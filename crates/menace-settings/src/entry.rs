@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{SettingDeclaration, SettingOrigin, SettingType, SettingValue};
 
-/// A setting as it is in effect, ready to be printed: secrets are masked.
+/// A setting in effect, ready to be printed: secrets are masked.
 #[derive(Debug, Clone, Serialize)]
 pub struct SettingEntry {
     pub name: &'static str,
@@ -40,7 +40,7 @@ impl SettingEntry {
         }
     }
 
-    /// The origin for tables. Of a planned setting it says that the value has no effect.
+    /// The origin for tables. For a planned setting it says that the value has no effect.
     pub fn origin_text(&self) -> String {
         match (self.implemented, self.origin.is_explicit()) {
             (true, _) => self.origin.to_string(),

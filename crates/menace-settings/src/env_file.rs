@@ -19,7 +19,8 @@ pub enum EnvFileError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Creates `.env` in `dir` and gives its path. Only the owner may read it: it will hold keys.
+/// Creates `.env` in `dir`, and returns its path. Only the owner may read it, since it will contain
+/// keys.
 pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
     let path = dir.join(".env");
     let mut options = OpenOptions::new();
@@ -37,7 +38,7 @@ pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
     match file.write_all(env_template().as_bytes()).and_then(|()| file.sync_all()) {
         Ok(()) => Ok(path),
         Err(source) => {
-            // Half a file would be taken for the user's own next time.
+            // A partial file would be taken for the user's own the next time.
             let _ = fs::remove_file(&path);
             Err(EnvFileError::Write { path, source })
         }

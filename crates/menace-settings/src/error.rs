@@ -1,4 +1,4 @@
-//! What makes settings unusable. All problems are collected and reported at once.
+//! Errors that make settings unusable. All of them are collected and reported at once.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::SettingOrigin;
 use crate::trusted_files::TrustedFilesError;
 
-/// One problem, saying what it is about and what to do.
+/// One error; the message names its place and what to do.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     #[error(
@@ -18,7 +18,7 @@ pub enum SettingsError {
     )]
     Malformed {
         name: &'static str,
-        /// Quoted, and masked where the value may hold a password.
+        /// In quotes, and masked if the value may contain a password.
         value: String,
         origin: SettingOrigin,
         expected: String,
@@ -34,12 +34,8 @@ pub enum SettingsError {
     Incomplete { first: &'static str, second: &'static str },
     #[error("{smaller} is above {larger}: lower the one or raise the other")]
     OutOfOrder { smaller: &'static str, larger: &'static str },
-    #[error(
-        "{}: line {line}: unknown key `{key}`{}",
-        .path.display(),
-        did_you_mean(.suggestion.as_deref())
-    )]
-    UnknownKey { path: PathBuf, line: usize, key: String, suggestion: Option<String> },
+    #[error("{}: line {line}: unknown key `{key}`{suggestion}", .path.display())]
+    UnknownKey { path: PathBuf, line: usize, key: String, suggestion: String },
     #[error(
         "{}: line {line}: `{key}` sets {name}, which line {first} sets already: remove one of them",
         .path.display()
@@ -62,11 +58,6 @@ pub enum SettingsError {
 
 fn detail(why: Option<&str>) -> String {
     why.map(|why| format!(": {why}")).unwrap_or_default()
-}
-
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    let suggestion = menace_model::format_suggestion(suggestion.as_slice());
-    format!("; {}", suggestion.as_deref().unwrap_or("`menace settings` lists the known ones"))
 }
 
 /// Every problem found, in the order of the declarations. Never empty.

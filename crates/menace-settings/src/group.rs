@@ -1,4 +1,5 @@
-//! The macro that turns declarations into a typed struct, so that no setting is half declared.
+//! The macro that turns declarations into a typed struct, so that no part of a setting can be
+//! missing.
 
 /// Declares a group of settings.
 ///
@@ -30,7 +31,7 @@ macro_rules! group {
         }
 
         impl $group {
-            /// What is declared, in the order of the fields.
+            /// The declarations, in the order of the fields.
             pub const DECLARATIONS: &'static [$crate::SettingDeclaration] = &[$(
                 $crate::declaration::UnauthorizedDeclaration::new::<$kind>(
                     $title, stringify!($field), $name, concat!($($help),+)
@@ -42,8 +43,8 @@ macro_rules! group {
                 resolver: &mut $crate::resolve::SettingsResolver<'_>,
             ) -> Option<Self> {
                 let mut declared = Self::DECLARATIONS.iter();
-                // Every field is resolved before any failure counts: all errors are reported at
-                // once.
+                // Every field is resolved before an error is returned, so that all errors are
+                // reported at once.
                 $(let $field = declared.next().and_then(|it| resolver.value::<$kind>(it));)+
                 Some(Self { $($field: $field?,)+ })
             }

@@ -1,6 +1,6 @@
 //! Every setting of Menace: declared once, read from five places, with its origin kept.
 //!
-//! A value is looked for in this order, and the first place that has it wins:
+//! A value is searched in this order, and the first place that has it wins:
 //!
 //! 1. a flag on the command line,
 //! 2. the process environment,
@@ -11,15 +11,15 @@
 //! An empty value in a place hides the places below it, so `OPENAI_API_KEY= menace run` runs
 //! without the key that `.env` holds.
 //!
-//! The declarations live in [`declared`], one file per group. From one declaration come the typed
-//! field, the parsing, the listing, the reference page and the `.env` template. Parsing the
-//! command line, printing tables and setting up logging belong to the `menace` binary.
+//! The declarations are in [`declared`], one file per group. From one declaration come the typed
+//! field, the parsing, the listing, the reference page and the `.env` template. The `menace` binary
+//! parses the command line, prints tables and sets up logging.
 //!
-//! `.env` and the YAML file may have come with a checkout. Until its owner trusts a file
+//! `.env` and the YAML file may have come with a checkout. Until the user trusts a file
 //! ([`trusted_files`]), it may only set what each setting's [`SettingAuthority`] allows.
 //!
-//! Invariant: nothing but [`SettingsSources::load`] touches the process environment or reads a
-//! file, and nothing but [`env_file`] and [`trusted_files`] writes one.
+//! Invariant: only [`SettingsSources::load`] reads the process environment or files, and only
+//! [`env_file`] and [`trusted_files`] write files.
 
 mod authority;
 mod choices;

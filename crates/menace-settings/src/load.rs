@@ -37,7 +37,7 @@ impl SettingsSources {
         Self::from_user(flags, environment)
     }
 
-    /// As [`SettingsSources::load`], with the environment given.
+    /// Like [`SettingsSources::load`], with this environment.
     pub fn read(
         flags: BTreeMap<String, String>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -52,7 +52,7 @@ impl SettingsSources {
     ) -> Self {
         let mut sources = Self { flags, ..Self::default() };
         for (name, value) in environment {
-            // A name that is not UTF-8 cannot be one of ours.
+            // A name that is not UTF-8 is no name of a setting.
             let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
                 Ok(value) => drop(sources.environment.insert(name, value)),
@@ -101,7 +101,7 @@ impl SettingsSources {
     }
 }
 
-/// The settings files of a directory, and what they may set only once they are trusted.
+/// The settings files of a directory, and the settings that they can set only when trusted.
 #[derive(Debug)]
 pub struct TrustReview {
     pub files: Vec<CheckoutFile>,
@@ -117,8 +117,8 @@ pub struct CheckoutFile {
 }
 
 impl TrustReview {
-    /// Reads the files that a command in `directory` reads, with the user's flags and environment.
-    /// What is shown is what was read: each file is read once.
+    /// Reads the files that a command in `directory` would read, with the user's flags and
+    /// environment. Each file is read once, so the review shows exactly what was read.
     pub fn read(user: &SettingsSources, directory: &Path) -> Result<Self, SettingsErrors> {
         let reader = CheckoutReader::open(directory)?;
         let untrusted = FileTrust::Untrusted;
@@ -146,13 +146,13 @@ impl TrustReview {
 struct NamedFile {
     shown: PathBuf,
     file: CheckoutFile,
-    /// It lies outside of the checkout, and the user has named it.
+    /// Whether it is outside of the checkout, and named by the user.
     is_users: bool,
 }
 
-/// Reads settings files of the working directory, which may be a checkout of others.
+/// Reads settings files of the working directory, which may be an untrusted checkout.
 struct CheckoutReader {
-    /// Without links, so that one file has one path in the list of trusted files.
+    /// The canonical path, so that a file has only one path in the list of trusted files.
     directory: PathBuf,
     opened: UntrustedDir,
 }

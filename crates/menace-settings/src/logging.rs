@@ -1,10 +1,10 @@
-//! The log level in effect, from the three settings that have a say.
+//! The effective log level, from the three settings that determine it.
 
 use crate::{LogLevel, SettingOrigin, Settings};
 
 impl Settings {
-    /// `--verbose` beats everything; else a level that was set; else `SANDBOX_DEBUG` asks for
-    /// `debug`; else the default.
+    /// `--verbose` has priority; then an explicit level; then `SANDBOX_DEBUG`, which means `debug`;
+    /// then the default.
     pub fn log_level(&self) -> LogLevel {
         let (debug, level) = (&self.logging.debug, &self.logging.level);
         let verbose = matches!(debug.origin, SettingOrigin::Flag { .. });

@@ -1,4 +1,4 @@
-//! Where a value came from.
+//! The origin of a value.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub enum SettingOrigin {
     Yaml { path: PathBuf, line: usize, key: String },
     /// The value of another setting.
     Implied { by: &'static str },
-    /// No place set it.
+    /// It was set nowhere.
     Default,
 }
 

@@ -21,7 +21,8 @@ const READ_HERE: [&str; 4] = [
 /// The declarations of preset keys: `timeout: … = "TIMEOUT" in limits.timeout`.
 const PRESET_KEYS: &str = "menace-scenario/src/preset/keys.rs";
 
-/// What reads, writes, draws and checks presets reads every key; it applies none of them.
+/// Files that read, write, generate and check presets, and therefore read every key without
+/// applying it.
 const CARRIERS: [&str; 9] = [
     PRESET_KEYS,
     "menace-scenario/src/preset/generate.rs",
@@ -34,7 +35,7 @@ const CARRIERS: [&str; 9] = [
     "menace/src/commands/presets/",
 ];
 
-/// One file of product code: no tests, no white space.
+/// One file of product code, without tests and white space.
 struct SourceFile {
     path: PathBuf,
     text: String,
@@ -71,7 +72,7 @@ impl SourceFile {
     }
 }
 
-/// What follows each occurrence of `word` that does not go on as a longer name.
+/// The text after each occurrence of `word` that is not part of a longer name.
 fn find_words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(word)
         .map(move |(at, _)| &text[at + word.len()..])

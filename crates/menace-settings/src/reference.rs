@@ -60,7 +60,7 @@ fn render_row(declared: &SettingDeclaration) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The help and what else follows from the declaration.
+/// The help, with further properties from the declaration.
 fn render_meaning(declared: &SettingDeclaration) -> String {
     let mut text = declared.help_with_status();
     let mut add = |sentence: String| {

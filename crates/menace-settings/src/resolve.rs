@@ -1,4 +1,4 @@
-//! Decides values: goes through the places in order and remembers what is wrong or odd.
+//! Resolves values: searches the places in order, and collects errors and warnings.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::{
 /// The variable that other defaults are relative to.
 const DATA_DIR_VARIABLE: &str = "SANDBOX_DATA_DIR";
 
-/// Prefixes that make an unknown variable look like one of ours.
+/// Prefixes that make an unknown variable look like a setting of Menace.
 const MENACE_VARIABLE_PREFIXES: [&str; 5] =
     ["SANDBOX_", "SELF_TEST_", "VISUAL_AGENT_", "SYNERGY_", "MENACE_"];
 
@@ -78,7 +78,8 @@ impl<'a> SettingsResolver<'a> {
         match T::parse(&text, &self.parse_context) {
             Ok(value) => Some(SettingValue { value, origin }),
             Err(refusal) => {
-                // What was taken over from a malformed setting is that setting's error.
+                // If the value comes from another, malformed setting, the error is reported for
+                // that one.
                 if !self.is_already_reported(&origin) {
                     self.errors.push(malformed_error::<T>(declared, &text, origin, refusal));
                 }
@@ -102,12 +103,12 @@ impl<'a> SettingsResolver<'a> {
         (self.errors, warnings)
     }
 
-    /// What a place says, else what another setting implies.
+    /// The value of a place, or else of a setting that implies it.
     fn find_explicit_or_implied(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         let own = self.find_explicit(declared);
         match (own, declared.implied) {
             // A mirrored setting in a stronger place wins: `--no-recursive-include` also holds for
-            // the self-tests when `.env` says `SELF_TEST_RECURSIVE_ORPHANS=1`.
+            // the self-tests when `.env` has `SELF_TEST_RECURSIVE_ORPHANS=1`.
             (Some(own), Some(implication @ SettingImplication::Mirrors(by))) => {
                 let mirrored = find_declaration(by).and_then(|other| self.find_explicit(other));
                 let stronger =
@@ -132,7 +133,7 @@ impl<'a> SettingsResolver<'a> {
         Some(FoundValue { text, origin: SettingOrigin::Implied { by } })
     }
 
-    /// What the first place that knows the setting says; an empty text when it clears it.
+    /// The value in the first place that has the setting; an empty text if that place clears it.
     fn find_explicit(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         self.find_in_flags(declared)
             .or_else(|| self.find_in_environment(declared))
@@ -187,8 +188,8 @@ impl<'a> SettingsResolver<'a> {
         Some(FileValue { found, trust: file.trust, withheld_variable: None })
     }
 
-    /// What `.env`, else the YAML file says, of those that are trusted like this. Trusted ones come
-    /// first: a checkout overrides nothing that the user has set, nor clears it.
+    /// The value in `.env`, else in the YAML file, among files of this trust. Trusted files come
+    /// first: a checkout neither overrides nor clears what the user has set.
     fn find_in_files(&self, declared: &SettingDeclaration, trust: FileTrust) -> Option<FoundValue> {
         let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
         let mut values = in_files.into_iter().flatten().filter(|value| value.trust == trust);
@@ -208,13 +209,13 @@ impl<'a> SettingsResolver<'a> {
         find_objection(declared, &value.found.text, &self.parse_context)
     }
 
-    /// Notes what files set without being allowed to.
+    /// Records settings that files set without being allowed to.
     fn check_authority(&mut self) {
         let mut settings = Vec::new();
         for declared in declarations() {
             let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
             for value in in_files.into_iter().flatten() {
-                // `NAME=` in a template asks for nothing.
+                // `NAME=` in a template sets nothing.
                 let is_empty = value.found.text.is_empty();
                 let Some(reason) = self.find_objection(declared, &value).filter(|_| !is_empty)
                 else {
@@ -281,7 +282,7 @@ impl<'a> SettingsResolver<'a> {
         }
     }
 
-    /// Looks at the names in the environment and `.env`, whatever their values.
+    /// Checks the names in the environment and in `.env`, whatever their values.
     fn check_names(&mut self) {
         for name in &self.sources.non_unicode_variables {
             if declarations().any(|declared| declared.names().any(|own| own == name)) {
@@ -304,7 +305,8 @@ impl<'a> SettingsResolver<'a> {
                 self.warnings
                     .push(SettingsWarning::SetTwice { name: name.clone(), origin: origin.clone() });
             }
-            // The file is the user's own, so a slip in any name is worth a word.
+            // The file is the user's own, so every unknown name that looks like a setting is
+            // reported.
             let looks_ours = MENACE_VARIABLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
                 || (name.len() > 6 && closest_name(name).is_some());
             self.check_name(name, origin, looks_ours);

@@ -1,4 +1,4 @@
-//! What a type must offer to be the type of a setting.
+//! The trait for types of settings.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use menace_model::{escape_for_terminal, truncate_chars};
 
 /// A type that a setting can have: read from text, shown as text, described to people.
 pub trait SettingType: Sized {
-    /// Whether the type has a value for "not set". Everything else needs a default.
+    /// Whether the type has a value for "not set". All others need a default.
     const OPTIONAL: bool = false;
 
     /// Whether the value must never be printed.
@@ -15,7 +15,7 @@ pub trait SettingType: Sized {
     /// The type in a word or two, for the reference: `size`, `port`.
     fn kind() -> String;
 
-    /// What a well-formed value looks like, continuing "expected …".
+    /// A description of valid values, continuing "expected …".
     fn expected() -> String;
 
     /// Reads a value. `text` is trimmed and never empty.
@@ -40,14 +40,14 @@ pub trait SettingType: Sized {
     }
 }
 
-/// What parsing may depend on besides the text itself.
+/// The data beside the text that parsing may depend on.
 #[derive(Debug, Clone, Default)]
 pub struct ParseContext {
-    /// The home directory that a leading `~` stands for.
+    /// The home directory, which replaces a leading `~`.
     pub home: Option<PathBuf>,
 }
 
-/// A text was not a value of the type. Carries what is wrong when `expected` does not say it.
+/// A text that is no valid value; with a reason if `expected` does not explain it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParseRefusal {
     pub reason: Option<String>,

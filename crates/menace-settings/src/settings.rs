@@ -1,4 +1,4 @@
-//! All groups together.
+//! All groups of settings together.
 
 use crate::coherence;
 use crate::declared::{
@@ -15,16 +15,16 @@ use crate::{
 /// Lists the groups once: the struct, the resolution, the listing and the declarations follow.
 macro_rules! all_groups {
     ($($field:ident: $group:ident,)+) => {
-        /// Every setting with its effective value. Complete: defaults fill the gaps.
+        /// Every setting with its effective value; defaults are filled in.
         #[derive(Debug, Clone)]
         pub struct Settings {
             $(pub $field: $group,)+
-            /// What is odd about the sources; printed before a command begins.
+            /// Warnings about the sources, printed before a command begins.
             pub warnings: Vec<SettingsWarning>,
         }
 
         impl Settings {
-            /// Decides every value from the given sources, or tells everything that is wrong.
+            /// Resolves every value from these sources, or returns all errors.
             pub fn resolve(sources: &SettingsSources) -> Result<Self, SettingsErrors> {
                 let mut resolver = SettingsResolver::new(sources);
                 $(let $field = $group::resolve(&mut resolver);)+
@@ -37,7 +37,7 @@ macro_rules! all_groups {
                 if errors.is_empty() { Ok(settings) } else { Err(SettingsErrors(errors)) }
             }
 
-            /// Whether the warnings say that this setting is set and not implemented yet.
+            /// Whether a warning says that this setting is set and not implemented yet.
             pub fn warns_of_planned(&self, name: &str) -> bool {
                 self.warnings.iter().any(|warning| match warning {
                     SettingsWarning::NotImplemented { settings } => {

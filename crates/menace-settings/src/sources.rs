@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use crate::{DotEnvFile, YamlFile};
 
-/// What each place says. Plain data: tests fill it by hand, [`SettingsSources::load`] from the
-/// machine. Its debug form names variables but never shows values: some of them are secrets.
+/// The settings in each place. Plain data: tests construct it, [`SettingsSources::load`] reads it.
+/// Its debug form has names of variables but no values, since some are secrets.
 #[derive(Clone, Default)]
 pub struct SettingsSources {
     /// Flags as typed (`--log-level`) with their values; `1` for a switch. See [`crate::flags`].
     pub flags: BTreeMap<String, String>,
-    /// The process environment. Also the place to look for what is not a setting, like `PATH`.
+    /// The process environment, which is also used for variables that are no settings, like `PATH`.
     pub environment: BTreeMap<String, String>,
     /// Variables of the environment whose value is not UTF-8.
     pub non_unicode_variables: BTreeSet<String>,
@@ -38,17 +38,17 @@ impl SettingsSources {
         self.environment.get("HOME").filter(|home| !home.is_empty()).map(Into::into)
     }
 
-    /// Where this user's programs keep what they can do without: `XDG_CACHE_HOME`, else `~/.cache`.
+    /// The directory for data that can be recreated: `XDG_CACHE_HOME`, else `~/.cache`.
     pub fn cache_home(&self) -> Option<PathBuf> {
         self.user_directory("XDG_CACHE_HOME", ".cache")
     }
 
-    /// Where this user's programs keep what they need: `XDG_DATA_HOME`, else `~/.local/share`.
+    /// The directory for data that is needed: `XDG_DATA_HOME`, else `~/.local/share`.
     pub fn data_home(&self) -> Option<PathBuf> {
         self.user_directory("XDG_DATA_HOME", ".local/share")
     }
 
-    /// From the environment alone, and never relative: `.env`, the YAML file and the working
+    /// From the environment only, and never relative: `.env`, the YAML file and the working
     /// directory may belong to an untrusted repository.
     fn user_directory(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let named = self.environment.get(variable).map(PathBuf::from);

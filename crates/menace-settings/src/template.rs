@@ -10,7 +10,7 @@ const ENV_TEMPLATE_HEADER: &str = "\
 # `menace settings` shows what is in effect and where each value came from.
 ";
 
-/// A commented `.env`: recommended values are set, everything else shows its default. Planned
+/// A commented `.env`: recommended values are set, all others are shown with their default. Planned
 /// settings are never set.
 pub fn env_template() -> String {
     let mut text = String::from(ENV_TEMPLATE_HEADER);

@@ -73,7 +73,7 @@ impl TrustedFiles {
         }
     }
 
-    /// Every path of the list.
+    /// All paths of the list.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.stored.files.keys().map(PathBuf::as_path)
     }
@@ -82,7 +82,7 @@ impl TrustedFiles {
         self.stored.files.insert(path.to_owned(), hash_contents(contents));
     }
 
-    /// Takes every file in this directory, or this file, off the list; which ones.
+    /// Removes this file, or all files in this directory, from the list; returns those removed.
     pub fn remove(&mut self, path: &Path) -> Vec<PathBuf> {
         let removed: Vec<PathBuf> = self
             .paths()
@@ -109,7 +109,7 @@ impl TrustedFiles {
     }
 }
 
-/// There is no list that this user could have written.
+/// Whether the error means that there is no list which this user could have written.
 fn is_unreachable(error: &io::Error) -> bool {
     use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)

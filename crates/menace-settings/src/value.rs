@@ -12,7 +12,7 @@ pub struct SettingValue<T> {
 }
 
 impl<T> SettingValue<T> {
-    /// Whether the user set it, in whatever place.
+    /// Whether the user set it, in any place.
     pub fn is_explicit(&self) -> bool {
         self.origin.is_explicit()
     }

@@ -1,4 +1,4 @@
-//! What is odd about the settings but does not stop a run.
+//! Problems with the settings that do not prevent a run.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::SettingOrigin;
 
-/// Something to tell the user about; the run goes on.
+/// A warning for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum SettingsWarning {
     /// A name kept for old configurations was used.
     LegacyName { used: String, instead: &'static str, origin: SettingOrigin },
-    /// A name that looks like ours but is not declared.
+    /// A name that looks like a setting but is not declared.
     UnknownName { name: String, origin: SettingOrigin, suggestion: Option<&'static str> },
-    /// The same name twice in `.env`; the last one counts.
+    /// A name that occurs twice in `.env`; the last one counts.
     SetTwice { name: String, origin: SettingOrigin },
     /// Planned settings that are set: they have no effect. One warning names all of them.
     NotImplemented { settings: Vec<PlannedSetting> },

@@ -10,7 +10,7 @@ use serde_saphyr::{Spanned, UserMessageFormatter};
 
 use crate::{FileTrust, SettingsError, SettingsErrors, declarations};
 
-/// What the YAML file sets, in its order.
+/// The entries of the YAML file, in their order.
 #[derive(Debug, Clone)]
 pub struct YamlFile {
     pub path: PathBuf,
@@ -18,13 +18,13 @@ pub struct YamlFile {
     pub entries: Vec<YamlEntry>,
 }
 
-/// One key of the file. The text stays out of its debug form: it may be a secret.
+/// One key of the file. Its debug form hides the text, which may be a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct YamlEntry {
-    /// As written.
+    /// The key as written.
     pub key: String,
     pub line: usize,
-    /// A scalar as written, a list or mapping as JSON, nothing for null.
+    /// A scalar as written, a list or mapping as JSON, empty for null.
     pub text: String,
 }
 
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for YamlDocument {
             }
         }
 
-        // Any, not a map: then a list or a lone word is refused in our words.
+        // Any value, not a map: then a list or a single word is refused with a message of Menace.
         deserializer.deserialize_any(YamlDocumentVisitor)
     }
 }
@@ -97,7 +97,7 @@ fn yaml_entry(file: &str, key: Spanned<String>, value: Spanned<Json>) -> YamlEnt
     let text = match value.value {
         Json::String(text) => text,
         Json::Null => String::new(),
-        // As written: `0123` in a token must not become 123, nor `1.10` become 1.1.
+        // The text as written: `0123` in a token must not become 123, nor `1.10` become 1.1.
         plain @ (Json::Bool(_) | Json::Number(_)) => {
             scalar_as_written(file, value.defined).unwrap_or_else(|| plain.to_string())
         }
@@ -135,7 +135,7 @@ pub(crate) struct YamlIndex<'a> {
 }
 
 impl<'a> YamlIndex<'a> {
-    /// Matches every key, noting those that match nothing or the same setting twice.
+    /// Assigns every key to its setting, and reports unknown keys and settings that occur twice.
     pub(crate) fn new(file: Option<&'a YamlFile>, errors: &mut Vec<SettingsError>) -> Self {
         let Some(file) = file else { return Self::default() };
         let known = known_keys();
@@ -144,15 +144,16 @@ impl<'a> YamlIndex<'a> {
             let path = || file.path.clone();
             let line = entry.line;
             let Some(name) = known.get(&normalize_key(&entry.key)).copied() else {
-                let suggestion = menace_model::closest_name(
+                let suggestion = menace_model::suggest_names_or(
                     &normalize_key(&entry.key),
                     known.keys().map(String::as_str),
+                    "`menace settings` lists the known ones",
                 );
                 errors.push(SettingsError::UnknownKey {
                     path: path(),
                     line,
                     key: entry.key.clone(),
-                    suggestion: suggestion.map(Into::into),
+                    suggestion,
                 });
                 continue;
             };
@@ -174,8 +175,8 @@ fn normalize_key(key: &str) -> String {
     key.to_lowercase().replace('-', "_")
 }
 
-/// Every accepted key with the setting that it sets: the name, its synonyms, extra keys, and the
-/// name without `SANDBOX_` where that is not another setting's key.
+/// All accepted keys, each with its setting: the name, its synonyms, additional keys, and the name
+/// without `SANDBOX_` unless that is the key of another setting.
 fn known_keys() -> BTreeMap<String, &'static str> {
     let mut known = BTreeMap::new();
     for declared in declarations() {

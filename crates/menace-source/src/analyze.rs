@@ -38,7 +38,7 @@ pub struct AnalysisOptions {
     pub cache: Option<PathBuf>,
     /// Which scanner looks for dangerous constructs.
     pub scanner: ScannerChoice,
-    /// The value of `PATH`, where tools are looked for.
+    /// The value of `PATH`, where tools are searched.
     pub search_path: OsString,
     /// Worker threads; 0: one per core.
     pub jobs: usize,
@@ -50,12 +50,12 @@ pub enum ScannerChoice {
     /// An installed tool, else the built-in check.
     #[default]
     Auto,
-    /// This tool or nothing.
+    /// Only this tool.
     Only(ScannerTool),
     Builtin,
 }
 
-/// What keeps a repository from being analysed at all.
+/// Why a repository cannot be analysed at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalyzeError {
     #[error(transparent)]
@@ -73,20 +73,20 @@ pub struct Analysis {
     pub modules: Vec<ModuleReport>,
     /// Groups of modules that import each other while they are being imported.
     pub cycles: Vec<Vec<String>>,
-    /// The scanner that looked for dangerous constructs.
+    /// The scanner that checked for dangerous constructs.
     pub scanner: ScannerInfo,
-    /// What went wrong without harm to the result.
+    /// Problems that do not affect the result.
     pub warnings: Vec<String>,
     pub(crate) repository: AnalyzedRepository,
 }
 
-/// What a closer look at an analysed repository starts from.
+/// The data of an analysed repository that a survey starts from.
 #[derive(Debug)]
 pub(crate) struct AnalyzedRepository {
     pub root: PathBuf,
     pub jobs: usize,
     pub names: ModuleNames,
-    /// Without sections, which the reports of the modules have.
+    /// Facts without sections, which are in the reports of the modules.
     pub facts: Vec<FileFacts>,
     /// Computed on first use.
     pub survey_facts: OnceLock<SurveyFacts>,
@@ -151,7 +151,7 @@ pub(crate) fn build_thread_pool(jobs: usize) -> Result<ThreadPool, ThreadPoolBui
     ThreadPoolBuilder::new().num_threads(jobs).stack_size(stack::LARGE_STACK_BYTES).build()
 }
 
-/// Asks the tool that was chosen, if any.
+/// Runs the chosen tool, if any.
 fn scan(
     root: &Path,
     files: &[PythonSourceFile],
@@ -178,7 +178,7 @@ fn scan(
     }
 }
 
-/// The facts of all files, from the cache where they are known.
+/// The facts of all files, from the cache if it has them.
 fn collect_facts(
     root: &Path,
     files: &[PythonSourceFile],
@@ -224,7 +224,7 @@ fn collect_facts(
     facts
 }
 
-/// The facts of one file, its key, and what to add to the cache.
+/// The facts of one file, its key in the cache, and its new entry if there is one.
 fn read_file_facts(
     file: &PythonSourceFile,
     cache: &FactsCache,
@@ -257,12 +257,12 @@ pub(crate) fn read_source(path: &Path) -> Result<Vec<u8>, String> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(length as usize);
-    // The file may grow between the two looks at it.
+    // The file may have grown since its size was read.
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Everything that the bytes of one file say on their own.
+/// Extracts everything that follows from the bytes of one file alone.
 pub(crate) fn extract_file_facts(path: &str, bytes: &[u8]) -> FileFacts {
     let text = match decode::decode(bytes) {
         Ok(text) => text,
@@ -313,7 +313,7 @@ fn find_projects(root: &Path, files: &[PythonSourceFile]) -> Vec<String> {
     all.into_iter().map(str::to_owned).collect()
 }
 
-/// Says in the debug log how long each stage took.
+/// Logs how long each stage took, at debug level.
 struct StageTimer(Instant);
 
 impl StageTimer {

@@ -4,9 +4,10 @@
 //! a file that is damaged or of another build is left aside and written anew.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
 use rustc_hash::FxHashMap;
 
 use crate::facts::FileFacts;
@@ -29,7 +30,7 @@ impl FactsCacheKey {
     }
 }
 
-/// Why a cache could not be used or written; nothing but time is lost.
+/// Why a cache could not be read or written; the analysis only takes longer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FactsCacheError {
     #[error("analysis cache `{}` is damaged and will be rebuilt", .path.display())]
@@ -48,13 +49,13 @@ pub(crate) struct FactsCache {
 }
 
 impl FactsCache {
-    /// The file that belongs to a repository.
+    /// The cache file of a repository.
     pub(crate) fn file_path(directory: &Path, repository: &Path) -> PathBuf {
         let name = blake3::hash(repository.as_os_str().as_encoded_bytes()).to_hex();
         directory.join(format!("source-{}.bin", &name[..16]))
     }
 
-    /// Opens a cache; one that is missing or of another build is empty.
+    /// Opens a cache; a missing one, or one of another build, is empty.
     pub(crate) fn open(path: &Path) -> Result<Self, FactsCacheError> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
@@ -92,33 +93,34 @@ impl FactsCache {
         self.entries.len()
     }
 
-    /// Writes the entries that are in use, old and new, and nothing else.
+    /// Writes the entries that this analysis used, old and new.
     pub(crate) fn save(
         &self,
         path: &Path,
         in_use: &[FactsCacheKey],
         fresh: &FxHashMap<FactsCacheKey, Vec<u8>>,
     ) -> Result<(), FactsCacheError> {
-        let mut body = Vec::with_capacity(self.bytes.len());
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        bytes.extend_from_slice(CACHE_MAGIC);
+        bytes.extend_from_slice(BUILD_FINGERPRINT.as_bytes());
+        let body = bytes.len() + HASH_BYTES;
+        bytes.resize(body, 0);
         for key in in_use {
             if let Some(encoded) =
                 fresh.get(key).map(Vec::as_slice).or_else(|| self.entry_bytes(key))
             {
-                body.extend_from_slice(&key.0);
-                body.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
-                body.extend_from_slice(encoded);
+                bytes.extend_from_slice(&key.0);
+                bytes.extend_from_slice(&(encoded.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(encoded);
             }
         }
+        let checksum = blake3::hash(&bytes[body..]);
+        bytes[body - HASH_BYTES..body].copy_from_slice(checksum.as_bytes());
         let write = || -> io::Result<()> {
             let directory = path.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(directory)?;
-            let mut file = tempfile::NamedTempFile::new_in(directory)?;
-            file.write_all(CACHE_MAGIC)?;
-            file.write_all(BUILD_FINGERPRINT.as_bytes())?;
-            file.write_all(blake3::hash(&body).as_bytes())?;
-            file.write_all(&body)?;
-            file.persist(path)?;
-            Ok(())
+            let name = Path::new(path.file_name().unwrap_or_default());
+            UntrustedDir::open(directory)?.replace_cache(name, &bytes)
         };
         write().map_err(|source| FactsCacheError::Io { path: path.to_owned(), source })
     }

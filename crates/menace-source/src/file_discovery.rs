@@ -1,8 +1,8 @@
 //! Lists the Python files of a repository.
 //!
 //! Ignored files, environments, caches and tests that Menace wrote are left out. Symbolic links are
-//! not followed: what they lead to inside of the repository is found anyway, and nothing outside is
-//! part of it.
+//! not followed: targets inside of the repository are found anyway, and targets outside are no part
+//! of it.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-/// Directories that hold no code of the repository, whatever they contain.
+/// Directories that never contain code of the repository.
 const SKIPPED_DIRECTORIES: &[&str] = &[
     ".direnv",
     ".eggs",
@@ -31,20 +31,20 @@ const SKIPPED_DIRECTORIES: &[&str] = &[
     "site-packages",
 ];
 
-/// What virtual environments and those of conda have in them.
+/// Files that mark virtual environments and conda environments.
 const ENVIRONMENT_MARKERS: &[&str] = &["pyvenv.cfg", "conda-meta"];
 
-/// The files of a directory that say what the walk leaves out.
+/// The files that exclude others from the walk.
 const IGNORE_FILES: &[&str] = &[".gitignore", ".git/info/exclude"];
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// How the name of a test file that Menace writes begins.
 pub const EXPORTED_TEST_PREFIX: &str = "test_menace_";
 
-/// The first line of such a file. A file without it belongs to the user.
+/// The first line of an exported test. A file without it belongs to the user.
 pub const EXPORTED_TEST_HEADER: &str = "# Weaknesses of `";
 
-/// What keeps a repository from being read at all.
+/// Why a repository cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryWalkError {
     #[error("repository `{}` does not exist; check the path given with --repo", .path.display())]
@@ -58,7 +58,7 @@ pub enum RepositoryWalkError {
     IgnoreFile { path: PathBuf, why: String },
 }
 
-/// One Python file: where it is, and its path below the repository with `/` on every system.
+/// One Python file: its absolute path, and its path below the repository with `/` on every system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PythonSourceFile {
     pub relative: String,
@@ -86,7 +86,7 @@ pub fn find_python_files(
         .hidden(false)
         .ignore(false)
         .git_global(false)
-        // Outside of a work tree, an ignore file further up belongs to something else.
+        // Outside of a work tree, ignore files in parent directories belong to something else.
         .parents(in_git)
         .require_git(in_git)
         .follow_links(false)
@@ -196,7 +196,7 @@ fn as_source_file(entry: &DirEntry, root: &Path) -> Option<Result<PythonSourceFi
     }))
 }
 
-/// Menace wrote it: it shows what is wrong with the repository, and is nothing to find more in.
+/// Whether Menace exported this test; such tests are left out of the analysis.
 pub fn is_exported_test(path: &Path) -> bool {
     let mut head = [0; EXPORTED_TEST_HEADER.len()];
     // A pipe would block.

@@ -1,12 +1,12 @@
 //! Reads a Python repository: its modules, what can be called in them, and the import graph.
 //!
 //! The way of a file: [`file_discovery`] finds it, [`decode`] makes it text, `parse` a tree,
-//! `facts` what it says on its own, `link` what it means among the others. `survey` looks closer at
-//! what is asked for: how parameters are used, which arguments callers pass. Nothing is ever
-//! executed.
+//! `facts` collects what follows from it alone, `link` what follows together with the other files.
+//! `survey` computes details on request: how parameters are used, which arguments callers pass.
+//! Nothing is ever executed.
 //!
-//! Invariant: any bytes in a `.py` file end in a [`menace_model::ModuleReport`], if need be one
-//! with an `error`; never in a panic and never in an `Err`.
+//! Invariant: any bytes in a `.py` file result in a [`menace_model::ModuleReport`], if necessary
+//! one with an `error`; never in a panic and never in an `Err`.
 
 mod analyze;
 mod cache;

@@ -11,13 +11,13 @@ use crate::stack;
 /// A `for` or `while` statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopStatement {
-    /// Where it begins.
+    /// Its first line.
     pub line: u32,
-    /// The last line of its body; what follows under `else` is done once.
+    /// The last line of its body; an `else` branch runs only once.
     pub last_line: u32,
 }
 
-/// All of them, in the order in which they begin; none in what is no Python.
+/// All loops, in the order of their first lines; empty if the text is no Python.
 pub fn find_loops(text: &str) -> Vec<LoopStatement> {
     let lines = LineIndex::from_source_text(text);
     stack::with_large_stack(|| {

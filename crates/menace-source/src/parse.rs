@@ -1,4 +1,4 @@
-//! Parses one file, and refuses what would exhaust the stack of everything that follows.
+//! Parses one file, and refuses nesting that would overflow the stack of later steps.
 
 use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;
@@ -6,9 +6,8 @@ use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
 use ruff_source_file::LineIndex;
 use ruff_text_size::{Ranged, TextSize};
 
-/// Deepest nesting that is analysed. CPython gives up far earlier ("too many nested
-/// parentheses" at 200, a recursion error in its compiler at some thousands), so nothing
-/// that can run is lost.
+/// Deepest nesting that is analysed. CPython gives up much earlier ("too many nested parentheses"
+/// at 200, a recursion error in its compiler at some thousands), so no runnable file is refused.
 const MAX_NESTING_DEPTH: usize = 10_000;
 
 /// Why text is not a module.
@@ -57,8 +56,8 @@ fn find_excessive_braces(text: &str) -> Option<TextSize> {
     })
 }
 
-/// Bounds the depth of the tree from above by what the tokens allow: every operator between
-/// two commas may nest once, every bracket and every indentation does.
+/// An upper bound for the depth of the tree from its tokens: every operator between two commas may
+/// nest once, and every bracket and every indentation does.
 fn find_excessive_nesting(parsed: &Parsed<ModModule>) -> Option<TextSize> {
     if parsed.tokens().len() <= MAX_NESTING_DEPTH {
         return None;
@@ -84,7 +83,7 @@ fn find_excessive_nesting(parsed: &Parsed<ModModule>) -> Option<TextSize> {
             | TokenKind::FStringEnd
             | TokenKind::TStringEnd
             | TokenKind::Dedent => {
-                // What was just closed may go on as `)(…)(…)`: keep counting from there.
+                // A closed bracket may be followed by `(…)(…)`, so counting continues from there.
                 let before = outer.pop().unwrap_or(0);
                 base = base.saturating_sub(before + 1);
                 here = before + 1;

@@ -1,10 +1,10 @@
 //! Grows the stack for syntax trees that are deeper than hand-written code.
 
-/// What the frames between two probes may need, with a wide margin.
+/// Stack that the frames between two checks may need, with a wide margin.
 const STACK_RED_ZONE_BYTES: usize = 128 * 1024;
 const STACK_SEGMENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Only what is used takes memory.
+/// Unused stack takes no memory.
 pub(crate) const LARGE_STACK_BYTES: usize = 256 << 20;
 
 /// Runs `visit`, on a larger stack when this one is nearly used up.

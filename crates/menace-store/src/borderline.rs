@@ -1,8 +1,8 @@
-//! `borderline_bucket.jsonl`: workflows that are neither good enough to keep nor bad enough to
+//! `borderline_bucket.jsonl`: workflows that are not good enough to keep, and not bad enough to
 //! drop.
 //!
-//! `menace-track` decides which workflows belong there, and their outcome. Invariant: a workflow
-//! has one line, and no more values than are looked at.
+//! `menace-track` decides which workflows are borderline, and what follows from a micro-pilot.
+//! Invariant: a workflow has one line, with at most [`MAX_RAROI_VALUES`] values.
 
 use std::path::{Path, PathBuf};
 
@@ -12,46 +12,47 @@ use crate::StoreNotice;
 use crate::database::LOCK_TIMEOUT;
 use crate::files::{FileLock, StoreFileResult, move_aside, read_lines, write_atomic};
 
-/// Returns of a candidate that are kept.
+/// The most values of RAROI that are kept of a workflow.
 const MAX_RAROI_VALUES: usize = 10;
 
-/// One workflow on the border.
+/// One borderline workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BorderlineCandidate {
     pub workflow_id: String,
-    /// Its risk-adjusted returns, oldest first.
+    /// Its last values of RAROI, oldest first.
     pub raroi: Vec<f64>,
-    /// 0 where it is not known.
+    /// The confidence in its returns; 0 if it is not known.
     pub confidence: f64,
     pub status: BorderlineStatus,
-    /// The hash of its source when it was settled; none before, and in files of older programs.
+    /// The hash of its source when a micro-pilot promoted or terminated it; `None` before that, and
+    /// in files of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// What has become of it.
+/// Whether a workflow still needs a micro-pilot, and what the last one decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BorderlineStatus {
-    /// It waits for a micro-pilot.
+    /// It needs a micro-pilot.
     Pending,
-    /// The pilot went well.
+    /// The micro-pilot met both thresholds.
     Promoted,
-    /// It did not.
+    /// The micro-pilot did not meet both thresholds.
     Terminated,
 }
 
-/// What was measured of a workflow.
+/// The measured values of a workflow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BorderlineMeasurement<'s> {
     pub raroi: f64,
-    /// None where there are too few cycles.
+    /// `None` when there are too few cycles.
     pub confidence: Option<f64>,
     /// The hash of its source.
     pub source_hash: &'s str,
 }
 
-/// The file.
+/// The file `borderline_bucket.jsonl`.
 #[derive(Debug, Clone)]
 pub struct BorderlineBucket {
     path: PathBuf,
@@ -62,8 +63,8 @@ impl BorderlineBucket {
         Self { path: path.to_owned() }
     }
 
-    /// All candidates, in the order of the file. What has lines that are no candidates is kept
-    /// aside as it is.
+    /// All candidates, in the order of the file. If some lines are no candidates, a copy of the
+    /// file is kept under another name.
     pub fn candidates(&self) -> StoreFileResult<(Vec<BorderlineCandidate>, Option<StoreNotice>)> {
         let (candidates, damaged) = read_lines::<BorderlineCandidate>(&self.path)?;
         let Some(line) = damaged.first() else { return Ok((candidates, None)) };
@@ -73,9 +74,9 @@ impl BorderlineBucket {
         Ok((candidates, Some(StoreNotice::MovedAside { path: self.path.clone(), to, why })))
     }
 
-    /// Puts a workflow aside, or adds to what is known of it; it waits for a pilot from now on. One
-    /// that was settled stays so: terminated until its source changes, promoted until it falls
-    /// below all that is known of it.
+    /// Adds a measurement of a borderline workflow, which then needs a micro-pilot. After one, it
+    /// needs another only when its source has changed (terminated), or when its RAROI is below all
+    /// recorded values (promoted); otherwise nothing is changed.
     pub fn add_measurement(
         &self,
         workflow: &str,
@@ -90,7 +91,7 @@ impl BorderlineBucket {
         })
     }
 
-    /// Writes down what came of a pilot.
+    /// Records the result of a micro-pilot.
     pub fn record_pilot_result(
         &self,
         workflow: &str,
@@ -151,7 +152,7 @@ impl BorderlineCandidate {
     }
 
     fn add_measurement(&mut self, measurement: BorderlineMeasurement<'_>) {
-        // JSON has no other numbers.
+        // JSON cannot represent other numbers.
         if measurement.raroi.is_finite() {
             self.raroi.push(measurement.raroi);
         }

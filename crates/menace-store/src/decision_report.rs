@@ -1,4 +1,4 @@
-//! What a run decided and predicted from its histories: the `decisions` of a [`RunReport`].
+//! The `decisions` of a [`RunReport`]: what a run decided and predicted from its histories.
 //!
 //! [`RunReport`]: crate::RunReport
 
@@ -13,32 +13,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::BorderlineCandidate;
 
-/// The state after the last cycle.
+/// Decisions and predictions after the last cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionReport {
-    /// Thresholds, and every decision with its evidence, of modules with enough history.
+    /// Thresholds, and every decision with its evidence, for modules with enough history.
     #[serde(alias = "judgement")]
     pub convergence: ConvergenceReport,
-    /// ROI of the next cycle; none without a history.
+    /// ROI of the next cycles; `None` without a history.
     pub forecast: Option<MetricForecast>,
-    /// The same forecast, corrected by a model of earlier forecast errors; none before there are
-    /// enough of them.
+    /// The forecast corrected by a model of earlier forecast errors; `None` before there are enough
+    /// of them.
     pub calibrated: Option<CalibratedPrediction>,
-    /// How far forecasts have moved from those that this model was trained on, feature by feature;
-    /// empty while too few are new.
+    /// How much each feature of the forecasts has changed since that model was trained; empty while
+    /// there are too few new ones.
     #[serde(default)]
     pub drifts: Vec<FeatureDrift>,
     /// `pred_<metric>` for the next cycle.
     pub predictions: BTreeMap<String, f64>,
-    /// How far the ROI of each workflow can be trusted, where that is known.
+    /// The confidence in the returns of each workflow, where it is known.
     pub confidence: BTreeMap<String, f64>,
     /// The metrics that lower each workflow's ROI most.
     pub bottlenecks: BTreeMap<String, Vec<RoiBottleneck>>,
     /// Workflows whose ROI is predicted to fall.
     pub collapse: BTreeMap<String, CollapsePrediction>,
-    /// Workflows on the border of a decision, and the results of their micro-pilots.
+    /// Borderline workflows, and the results of their micro-pilots.
     pub borderline: Vec<BorderlineCandidate>,
-    /// How far each of them was from the border at the end of the run.
+    /// For each of them, the evidence against the thresholds at the end of the run.
     #[serde(default)]
     pub borderline_evidence: BTreeMap<String, StatisticalDecision>,
 }

@@ -1,4 +1,4 @@
-//! `*.flags`: modules that later cycles leave alone, one path per line. People may edit them.
+//! `*.flags`: modules that later cycles leave out, one path per line. Users may edit these files.
 //!
 //! Which workflows are flagged, and why, is up to `menace-track`.
 
@@ -11,7 +11,7 @@ use crate::StoreNotice;
 use crate::database::LOCK_TIMEOUT;
 use crate::files::{FileLock, StoreFileError, StoreFileResult, move_aside, write_atomic};
 
-/// One such file: `roi.flags`, `entropy.flags`.
+/// One file of flags: `roi.flags` or `entropy.flags`.
 #[derive(Debug, Clone)]
 pub struct ModuleFlagsFile {
     path: PathBuf,
@@ -28,7 +28,7 @@ impl ModuleFlagsFile {
         Ok((parse_modules(&lines), notice))
     }
 
-    /// Adds modules at the end; those that are there stay where they are.
+    /// Adds modules at the end, unless they are in the file.
     pub fn add<'m>(
         &self,
         modules: impl IntoIterator<Item = &'m str>,
@@ -38,7 +38,7 @@ impl ModuleFlagsFile {
         let mut known = parse_modules(&lines);
         let before = known.len();
         for path in modules {
-            // A path that would be read as something else cannot be written on a line.
+            // A path that would not be read back unchanged cannot be written as a line.
             if parse_module(path) == Some(path) && !path.contains(['\n', '\r']) {
                 if known.insert(path.to_owned()) {
                     lines.push(path.to_owned());
@@ -94,7 +94,7 @@ fn parse_modules(lines: &[String]) -> BTreeSet<String> {
     lines.iter().filter_map(|line| parse_module(line)).map(ToOwned::to_owned).collect()
 }
 
-/// The module that a line names; comments and blank lines name none.
+/// The module on a line; `None` for comments and blank lines.
 fn parse_module(line: &str) -> Option<&str> {
     let line = line.trim();
     (!line.is_empty() && !line.starts_with('#')).then_some(line)

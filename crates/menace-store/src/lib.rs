@@ -1,10 +1,10 @@
-//! Remembers: runs, calls and failures in a database, histories and flags in files.
+//! Stores runs, calls and failures in a database, histories and flags in files.
 //!
-//! What is worth remembering is decided by `menace-loop`, what it means by `menace-track`; moments
-//! and names of runs are given by the caller, no clock is read here. Everything lies below one
-//! directory (`SANDBOX_DATA_DIR`), which several processes may use at once.
+//! `menace-loop` decides what is stored, `menace-track` what it means; callers pass times and run
+//! ids, no clock is read here. Everything is in one directory (`SANDBOX_DATA_DIR`), which several
+//! processes may use at once.
 //!
-//! Invariants: what was acknowledged survives a kill at any instant; what cannot be read is moved
+//! Invariants: acknowledged data survives a kill at any moment; a file that cannot be read is moved
 //! aside with a notice, never replaced silently.
 
 mod borderline;
@@ -25,7 +25,7 @@ mod writer;
 pub use borderline::{
     BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
 };
-pub use database::{StoreError, StoreResult};
+pub use database::{LOCK_TIMEOUT, StoreError, StoreResult};
 pub use decision_report::DecisionReport;
 pub use flags::ModuleFlagsFile;
 pub use metrics::{MetricMeasurement, MetricsDatabase};

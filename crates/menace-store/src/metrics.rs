@@ -1,6 +1,6 @@
-//! `metrics.db`: every measured number, to follow a metric over time.
+//! `metrics.db`: every measured value, for following a metric over time.
 //!
-//! What the numbers mean is left to `menace-track`.
+//! `menace-track` computes the values.
 
 use std::path::{Path, PathBuf};
 
@@ -26,12 +26,12 @@ pub struct MetricMeasurement {
     pub at_ms: i64,
     pub run: RunId,
     pub cycle: u32,
-    /// Empty for what belongs to all of them.
+    /// The scenario; empty for a value of all scenarios together.
     pub scenario: String,
-    /// Empty for what belongs to no module.
+    /// Path of the module; empty for a value of no single module.
     pub module: String,
     pub name: String,
-    /// Not a number where none could be found.
+    /// `None` for NaN and infinite values.
     pub value: Option<f64>,
 }
 
@@ -49,14 +49,14 @@ impl MetricsDatabase {
         Ok((Self { path: path.to_owned(), connection }, notices))
     }
 
-    /// The same for reading: nothing is created, moved or locked. `None` when there is
-    /// no content yet; the notice is for the user.
+    /// Opens the database for reading: nothing is created, moved or locked. `None` when it has no
+    /// content yet; the notice is for the user.
     pub fn open_read_only(path: &Path) -> StoreResult<Option<(Self, Option<StoreNotice>)>> {
         let found = database::open_read_only(path, &METRICS_DB)?;
         Ok(found.map(|(connection, notice)| (Self { path: path.to_owned(), connection }, notice)))
     }
 
-    /// All of them, or none.
+    /// Stores all of these values, or none.
     pub fn record(&mut self, measurements: &[MetricMeasurement]) -> StoreResult<()> {
         let mut record = || -> rusqlite::Result<()> {
             let transaction =
@@ -77,14 +77,14 @@ impl MetricsDatabase {
         self.query(include_str!("../sql/metrics/by_name.sql"), params![name, limit])
     }
 
-    /// Of the last `limit` values under a name, the latest of each thing that has it.
+    /// The latest value of each module, among the last `limit` values of a metric.
     pub fn latest_values(&self, name: &str, limit: u32) -> StoreResult<Vec<MetricMeasurement>> {
         self.query(include_str!("../sql/metrics/latest.sql"), params![name, limit])
     }
 
-    /// How a metric of whole runs came to what it was at the end of this one, oldest first: at most
-    /// `limit` values, the last of them the run's. None when the run has none; it lasted from one
-    /// of these moments to the other.
+    /// The values of a metric of whole runs up to the end of this run, oldest first: at most
+    /// `limit`, the last of them this run's. Empty when the run has none. The times are those of
+    /// the run's begin and end.
     pub fn history_up_to_run(
         &self,
         name: &str,
@@ -94,14 +94,14 @@ impl MetricsDatabase {
     ) -> StoreResult<Vec<MetricMeasurement>> {
         let sql = include_str!("../sql/metrics/of_run.sql");
         let mut values = self.query(sql, params![name, run.0, since_ms, limit, until_ms])?;
-        // Another run may have measured in the same moment.
+        // Another run may have stored a value at the same millisecond.
         let own = values.iter().rposition(|value| value.run == *run).map_or(0, |last| last + 1);
         values.truncate(own);
         Ok(values)
     }
 
-    /// What was measured of a run under this name, for everything that has it, oldest first;
-    /// between these moments, the run's first and last.
+    /// All values of a metric that one run stored, for every module and scenario, oldest first. The
+    /// times are those of the run's begin and end.
     pub fn values_in_run(
         &self,
         name: &str,
@@ -112,8 +112,8 @@ impl MetricsDatabase {
         self.query(sql, params![name, run.0, since_ms, until_ms])
     }
 
-    /// How many cycles came after the last one of a run that measured this for whole runs; after
-    /// its beginning, where it has none.
+    /// The number of cycles after the last one in which a run stored this metric for the whole run,
+    /// or after the run's begin if it stored none.
     pub fn count_cycles_after(
         &self,
         name: &str,
@@ -148,7 +148,7 @@ impl MetricsDatabase {
         read().in_database(&self.path)
     }
 
-    /// Names of all metrics there are, in order.
+    /// The names of all stored metrics, sorted.
     pub fn names(&self) -> StoreResult<Vec<String>> {
         let names = || -> rusqlite::Result<Vec<String>> {
             let mut statement =

@@ -1,4 +1,4 @@
-//! What the user should know though nothing failed: each is to be shown.
+//! Notices: what the user should know although nothing failed. Each has to be displayed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,22 +7,21 @@ use crate::RunId;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreNotice {
-    /// Something could not be read; it was kept under another name.
+    /// A file could not be read, and was kept under another name.
     MovedAside { path: PathBuf, to: PathBuf, why: String },
-    /// A database had no content at all; there was nothing to keep.
+    /// A database had no content; there was nothing to keep.
     EmptyDatabase { path: PathBuf },
-    /// Runs whose process died before it could say how they ended.
+    /// Runs whose process died before it could store how they ended.
     InterruptedRuns { runs: Vec<RunId> },
-    /// A history of an older kind was taken over; the file was kept under another name.
+    /// A history in an older format was imported; its file was kept under another name.
     LegacyImported { path: PathBuf, to: PathBuf, entries: usize },
-    /// The last good copy has taken the place of what could not be read.
+    /// The last good copy has replaced a file that could not be read.
     RestoredFromBackup { path: PathBuf, backup: PathBuf },
-    /// What was started anew after damage gave way to the last good copy.
+    /// A file that was created anew after damage was replaced by the last good copy.
     Replaced { path: PathBuf, to: PathBuf },
-    /// Entries that cannot be understood; they were left where they are.
+    /// Entries that cannot be parsed; they were left in the file.
     SkippedEntries { path: PathBuf, entries: usize },
-    /// A database that may not be written has a log that was not taken in; what is in it is
-    /// missing.
+    /// A database that cannot be written to has a log, whose content is not visible.
     WalNotRead { path: PathBuf },
 }
 

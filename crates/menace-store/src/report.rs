@@ -1,11 +1,11 @@
 //! The report of a run: stored as its summary, printed by `menace run --format json`, read by the
 //! dashboard.
 //!
-//! Every field is part of the interface; new ones may come, old ones keep their meaning.
+//! Every field is part of the interface: fields may be added, and existing ones keep their meaning.
 
 use std::collections::BTreeMap;
 
-use menace_model::{Failure, SectionId, Verdict};
+use menace_model::{Failure, SectionId, Verdict, WeaknessKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{DecisionReport, RunStatus};
@@ -21,21 +21,21 @@ pub struct RunReport {
     pub elapsed_s: f64,
     pub cycles: usize,
     pub sections: usize,
-    /// The same for the same seed, unless the time limit ended the run.
+    /// Equal for equal seeds, unless the time limit ended the run.
     pub calls: u64,
-    /// Additional calls that measure how time grows with the input; their number depends on the
-    /// machine.
+    /// Additional calls that measure how time grows with the size of the input; their number
+    /// depends on the machine.
     #[serde(default)]
     pub timing_calls: u64,
     pub coverage: CoverageReport,
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Of the last cycle; none when nothing was called.
+    /// ROI of the last cycle; `None` when nothing was called.
     pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
     pub scenarios: Vec<ScenarioReport>,
-    /// The weakest first.
+    /// Weakest modules first.
     pub modules: Vec<ModuleScoreReport>,
-    /// New ones first.
+    /// New failures first.
     pub failures: Vec<FailureReport>,
     pub worst_scenario: Option<String>,
     pub synergy: BTreeMap<String, f64>,
@@ -44,10 +44,10 @@ pub struct RunReport {
     pub not_importable: Vec<ImportFailureReport>,
     /// Sections that no call can reach.
     pub unreachable: Vec<UnreachableSectionReport>,
-    /// Stages that the time limit cut short.
+    /// Stages that the time limit ended early.
     pub not_covered: Vec<SkippedStageReport>,
     pub warnings: Vec<String>,
-    /// What follows from the histories after the last cycle.
+    /// Decisions and predictions after the last cycle.
     #[serde(alias = "decided", default)]
     pub decisions: Option<DecisionReport>,
 }
@@ -57,7 +57,7 @@ pub struct CoverageReport {
     /// Sections that were called.
     pub called: usize,
     pub unreachable: usize,
-    /// Share of the lines of sections that some call reached.
+    /// Share of the lines of sections that were reached.
     pub lines: f64,
 }
 
@@ -65,7 +65,7 @@ pub struct CoverageReport {
 pub struct ScenarioReport {
     pub name: String,
     pub roi: f64,
-    /// Against the last cycle that had this scenario.
+    /// The difference to the last cycle with this scenario.
     pub roi_delta: Option<f64>,
     pub calls: u64,
     pub metrics: BTreeMap<String, f64>,
@@ -79,12 +79,12 @@ pub struct ModuleScoreReport {
     pub raroi: f64,
     pub metrics: BTreeMap<String, f64>,
     pub risk_flags: Vec<String>,
-    /// Its numbers have converged: later cycles leave it out.
+    /// Whether its ROI has converged, so that later cycles leave it out.
     pub flagged: bool,
 }
 
 impl ModuleScoreReport {
-    /// The last cycle did not call it: its numbers are those of the last cycle that did.
+    /// Whether the last cycle left it out: its numbers are from the last cycle that did not.
     pub fn is_left_out(&self) -> bool {
         self.flagged && self.metrics.is_empty()
     }
@@ -95,16 +95,16 @@ pub struct FailureReport {
     pub id: String,
     pub section: SectionId,
     pub scenario: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub verdict: Verdict,
     pub exception: Option<String>,
     pub message: String,
-    /// As Python source.
+    /// The input as Python source.
     pub input: String,
     /// `file:line`.
     pub location: String,
     pub count: u64,
-    /// No earlier run has found it.
+    /// Whether no earlier run has found it.
     pub new: bool,
 }
 
@@ -114,7 +114,7 @@ impl FailureReport {
             id: failure.id.0.clone(),
             section: failure.section.clone(),
             scenario: failure.scenario.clone(),
-            kind: failure.kind.as_str().to_owned(),
+            kind: failure.kind,
             verdict: failure.verdict,
             exception: failure.exception.clone(),
             message: failure.message.clone(),
@@ -132,7 +132,7 @@ pub struct ImportFailureReport {
     pub module: String,
     #[serde(alias = "why")]
     pub reason: String,
-    /// The package that is not installed, when that is the reason.
+    /// The package that is not installed, if that is the reason.
     pub missing: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub struct UnreachableSectionReport {
     pub reason: String,
 }
 
-/// A part of a run that the time limit can end. In JSON it is one word, or a scenario's label.
+/// A stage of a run that the time limit can end. In JSON it is one word, or a scenario's label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum SkippedStage {
@@ -179,7 +179,7 @@ impl From<String> for SkippedStage {
     fn from(word: String) -> Self {
         match word.as_str() {
             "imports" => Self::Imports,
-            // `together` in reports of older versions.
+            // Reports of older versions have `together`.
             "shared_run" | "together" => Self::SharedRun,
             "depth" => Self::Depth,
             "confirmation" => Self::Confirmation,
@@ -189,13 +189,13 @@ impl From<String> for SkippedStage {
     }
 }
 
-/// A stage that the time limit ended, or that did not begin.
+/// A stage that the time limit ended early, or that did not start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedStageReport {
     #[serde(alias = "what")]
     pub kind: SkippedStage,
     pub sections: usize,
-    /// The first fifty sections; empty for stages that are not about single sections.
+    /// The first fifty sections; empty for stages that do not concern single sections.
     #[serde(default)]
     pub ids: Vec<SectionId>,
 }

@@ -1,6 +1,6 @@
 //! Reads source files of the repository that a traceback names.
 //!
-//! The file name came out of a guest. Invariant: nothing outside of the repository is ever read,
+//! The file name comes from a guest. Invariant: nothing outside of the repository is ever read,
 //! whatever the name is and wherever links lead.
 
 use std::fs;
@@ -12,15 +12,15 @@ const MAX_SOURCE_BYTES: u64 = 4 << 20;
 /// One line of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
-    /// Counted from one.
+    /// One-based number of the line.
     pub number: usize,
-    /// Without its end, tabs as four spaces.
+    /// The line without its line break, with tabs as four spaces.
     pub text: String,
-    /// The line that was asked for, not one around it.
+    /// Whether it is the requested line, not one of the context.
     pub is_current: bool,
 }
 
-/// The text of a file of the repository; none where it cannot or must not be read.
+/// The text of a file of the repository; `None` if it cannot or must not be read.
 pub fn read_source_file(repository: &Path, file: &str) -> Option<String> {
     let relative = Path::new(file);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -36,8 +36,8 @@ pub fn read_source_file(repository: &Path, file: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }
 
-/// A line of a file and `context_lines` before and after it; none where the file cannot or must
-/// not be read.
+/// A line of a file with `context_lines` before and after it; `None` if the file cannot or must not
+/// be read.
 pub fn read_source_lines(
     repository: &Path,
     file: &str,

@@ -1,8 +1,8 @@
 //! `synergy_history.db`: the synergy values of each cycle.
 //!
-//! Its shape is that of the older tools, which may read and write it, too: one JSON object of
-//! numbers per cycle, written under `synergy_history.db.lock`. Still older ones wrote
-//! `synergy_history.json`, which is taken over once.
+//! The format is that of older tools, which may read and write it, too: one JSON object of numbers
+//! per cycle, written under `synergy_history.db.lock`. Their predecessors wrote
+//! `synergy_history.json`, which is imported once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ const SYNERGY_DB: DatabaseSpec = DatabaseSpec {
     journal_mode: JournalMode::Rollback,
 };
 
-/// `synergy_*` numbers by name.
+/// Values of `synergy_*` metrics by name.
 pub type SynergyEntry = BTreeMap<String, f64>;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct SynergyHistory {
 }
 
 impl SynergyHistory {
-    /// Opens the history, or creates it; takes over a list in JSON that lies beside it.
+    /// Opens the history, creating it if necessary, and imports a JSON file beside it.
     pub fn open(path: &Path) -> StoreResult<(Self, Vec<StoreNotice>)> {
         let lock = FileLock::acquire(path, LOCK_TIMEOUT)?;
         let (connection, mut notices) =
@@ -43,8 +43,8 @@ impl SynergyHistory {
         Ok((history, notices))
     }
 
-    /// As [`SynergyHistory::open`], from the last good copy where the history is damaged, or was
-    /// started anew after damage.
+    /// Like [`SynergyHistory::open`], but restores the last good copy if the history is damaged, or
+    /// was created anew after damage.
     pub fn recover(path: &Path) -> StoreResult<(Self, Vec<StoreNotice>)> {
         let mut notices = {
             let lock = FileLock::acquire(path, LOCK_TIMEOUT)?;
@@ -55,16 +55,15 @@ impl SynergyHistory {
         Ok((history, notices))
     }
 
-    /// Adds entries at the end: all of them, or none. What was there before is kept as the last
-    /// good copy.
+    /// Appends all of these entries, or none. The previous content is kept as the last good copy.
     pub fn append(&mut self, entries: &[SynergyEntry]) -> StoreResult<()> {
         let lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
         database::back_up(&self.path, &self.connection, &lock)?;
         self.append_locked(entries, &lock)
     }
 
-    /// The last `limit` entries, oldest first. Entries that are no numbers are left out, with a
-    /// notice.
+    /// The last `limit` entries, oldest first. Entries that have no valid numbers are left out,
+    /// with a notice.
     pub fn last_entries(&self, most: u32) -> StoreResult<(Vec<SynergyEntry>, Option<StoreNotice>)> {
         read_last_entries(&self.path, &self.connection, most)
     }
@@ -72,7 +71,7 @@ impl SynergyHistory {
     fn append_locked(&mut self, entries: &[SynergyEntry], _lock: &FileLock) -> StoreResult<()> {
         let mut texts = Vec::with_capacity(entries.len());
         for entry in entries {
-            // JSON has no word for what is not a number.
+            // JSON cannot represent NaN and infinities.
             let finite: BTreeMap<_, _> = entry.iter().filter(|(_, n)| n.is_finite()).collect();
             texts.push(serde_json::to_string(&finite).map_err(|source| {
                 StoreError::NotSerializable {
@@ -100,7 +99,8 @@ impl SynergyHistory {
             LoadedFile::Valid(entries) => entries,
         };
         let entries = legacy.len();
-        // Killed between here and there, we would find them at the end, and the file still here.
+        // If the process was killed between importing and renaming, the entries are at the end
+        // already.
         let (last, _) = self.last_entries(u32::try_from(entries).unwrap_or(u32::MAX))?;
         if last != legacy {
             self.append_locked(&legacy, lock)?;
@@ -117,16 +117,16 @@ impl SynergyHistory {
     }
 }
 
-/// The same history for reading: nothing is created, moved, taken over or locked.
+/// The history opened for reading: nothing is created, moved, imported or locked.
 #[derive(Debug)]
 pub struct SynergyReader {
     path: PathBuf,
-    /// Nothing while there is only a list in JSON.
+    /// `None` while there is only the JSON file.
     connection: Option<Connection>,
 }
 
 impl SynergyReader {
-    /// Nothing when there is no history yet. The notice is for the user.
+    /// `None` when there is no history yet. The notice is for the user.
     pub fn open(path: &Path) -> StoreResult<Option<(Self, Option<StoreNotice>)>> {
         let found = if path.exists() { database::open_read_only(path, &SYNERGY_DB)? } else { None };
         let (connection, notice) = match found {
@@ -145,7 +145,7 @@ impl SynergyReader {
         Ok(Some((Self { path: path.to_owned(), connection }, notice)))
     }
 
-    /// As [`SynergyHistory::last_entries`], with what the next writer will take over.
+    /// Like [`SynergyHistory::last_entries`], including entries that the next writer will import.
     pub fn last_entries(&self, most: u32) -> StoreResult<(Vec<SynergyEntry>, Option<StoreNotice>)> {
         let legacy = self.read_legacy_json()?;
         let keep = most as usize;
@@ -176,7 +176,7 @@ impl SynergyReader {
     }
 }
 
-/// Where still older tools wrote.
+/// The JSON file of older tools.
 fn legacy_json_path(path: &Path) -> PathBuf {
     path.with_extension("json")
 }

@@ -1,13 +1,13 @@
-//! Workflows that are neither good enough to keep nor bad enough to drop.
+//! Decides whether a workflow is borderline: not good enough to keep, not bad enough to drop.
 //!
-//! The file that holds them belongs to `menace-store`, trying them in small to `menace-loop`.
-//! Invariant: a workflow that meets both thresholds is never put aside.
+//! `menace-store` keeps the list of borderline workflows, `menace-loop` runs their micro-pilots.
+//! Invariant: a workflow that meets both thresholds is never on the list.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
-/// Where the border lies.
+/// The thresholds below which a workflow is borderline.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BorderlineThresholds {
     /// `BORDERLINE_RAROI_THRESHOLD`.
@@ -17,14 +17,14 @@ pub struct BorderlineThresholds {
 }
 
 impl BorderlineThresholds {
-    /// Whether a workflow holds both thresholds. After a cycle, one that does not is put aside;
-    /// after a micro-pilot, one that does is promoted and any other terminated. One whose
-    /// confidence is not known yet has none, where any is asked for.
+    /// Whether a workflow meets both thresholds. After a cycle, one that does not becomes
+    /// borderline; after a micro-pilot, one that does is promoted, and any other is terminated. An
+    /// unknown confidence meets only a threshold of zero.
     pub fn check_thresholds(&self, raroi: f64, confidence: Option<f64>) -> StatisticalDecision {
         let samples = 1;
         let evidence = |check, statistic: f64, threshold| DecisionEvidence {
             check,
-            // What is no number holds nothing.
+            // NaN and infinite values meet no threshold.
             statistic: if statistic.is_finite() { statistic } else { f64::MIN },
             threshold,
             p_value: None,

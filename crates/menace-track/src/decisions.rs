@@ -1,8 +1,7 @@
 //! Decides after a cycle whether to continue, with the evidence for each decision.
 //!
-//! The tests are in `stats`, acting on the answers belongs to `menace-loop`. Invariant: every
-//! answer that could end something has its evidence beside it, and too short a history ends
-//! nothing.
+//! The tests are in `stats`; `menace-loop` acts on the decisions. Invariant: every decision that
+//! could end something comes with its evidence, and too short a history ends nothing.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ use crate::stats::synergy::{
     ConvergenceTarget, SynergyConvergence, SynergyConvergenceRule, check_metric_convergence,
 };
 
-/// When gains count as converged, with the values of the settings.
+/// The thresholds and windows for convergence, with the settings that they come from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvergenceRules {
     /// `SANDBOX_ROI_TOLERANCE`.
@@ -33,23 +32,24 @@ pub struct ConvergenceRules {
     pub roi_cycles: Option<usize>,
     /// `ROI_CONFIDENCE`.
     pub roi_confidence: f64,
-    /// The standard deviation above which gains are too restless to say.
+    /// The standard deviation above which gains vary too much for a decision.
     pub epsilon: f64,
-    /// `ENTROPY_THRESHOLD`; without it, the threshold of ROI serves.
+    /// `ENTROPY_THRESHOLD`; without it, the threshold of ROI is used.
     pub entropy_threshold: Option<f64>,
-    /// `ENTROPY_PLATEAU_THRESHOLD`; without it, plateaus end nothing.
+    /// `ENTROPY_PLATEAU_THRESHOLD`; without it, plateaus are not checked.
     pub entropy_plateau_threshold: Option<f64>,
     /// `ENTROPY_PLATEAU_CONSECUTIVE`.
     pub entropy_plateau_consecutive: usize,
-    /// `SYNERGY_THRESHOLD`; without it, each metric's follows from how far predictions were off.
+    /// `SYNERGY_THRESHOLD`; without it, each metric's threshold follows from the errors of its
+    /// predictions.
     pub synergy_threshold: Option<f64>,
     /// `SYNERGY_CYCLES`; without it, the length of the history.
     pub synergy_cycles: Option<usize>,
     /// `SYNERGY_THRESHOLD_WINDOW`, `SYNERGY_THRESHOLD_WEIGHT`.
     pub adaptive_threshold: AdaptiveThresholdRule,
-    /// Threshold, where it lies and cycles in it are replaced; `SYNERGY_CONFIDENCE`,
-    /// `SYNERGY_MA_WINDOW`,
-    /// `SYNERGY_STATIONARITY_CONFIDENCE`, `SYNERGY_VARIANCE_CONFIDENCE`.
+    /// `SYNERGY_CONFIDENCE`, `SYNERGY_MA_WINDOW`, `SYNERGY_STATIONARITY_CONFIDENCE` and
+    /// `SYNERGY_VARIANCE_CONFIDENCE`. Its threshold, target and number of cycles are replaced for
+    /// each metric.
     pub synergy_convergence: SynergyConvergenceRule,
 }
 
@@ -78,52 +78,52 @@ impl Default for ConvergenceRules {
 pub enum ThresholdSource {
     /// A setting.
     Fixed,
-    /// The deviation of the history, up to twice the tolerance.
+    /// The deviation of the history, at most twice the tolerance.
     History,
-    /// The tolerance, because the history is short or calmer than that.
+    /// The tolerance, because the history is short, or deviates less than that.
     Tolerance,
 }
 
-/// Whether more entropy still pays in one module.
+/// Whether further cycles of a module still gain enough for the entropy that they add.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntropyDecision {
     pub ceiling: StatisticalDecision,
-    /// None where no plateau is asked for.
+    /// `None` when plateaus are not checked.
     pub plateau: Option<StatisticalDecision>,
 }
 
 impl EntropyDecision {
-    /// Either says that it does not.
+    /// Whether one of the two checks says that the module is complete.
     pub fn is_complete(&self) -> bool {
         self.ceiling.is_yes() || self.plateau.as_ref().is_some_and(StatisticalDecision::is_yes)
     }
 }
 
-/// All answers after a cycle.
+/// All decisions after a cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConvergenceReport {
-    /// How reliable forecasts of ROI were; none before the first could be compared.
+    /// How reliable forecasts of ROI were; `None` before the first one could be compared.
     pub reliability: Option<f64>,
-    /// The tolerance, scaled by that.
+    /// The tolerance, scaled by the reliability.
     pub roi_tolerance: f64,
     pub roi_threshold: f64,
     pub roi_threshold_source: ThresholdSource,
-    /// What the deltas of the run say of it; none in summaries of older programs.
+    /// The threshold that follows from the run's deltas; `None` in summaries of older programs.
     #[serde(default)]
     pub roi_adaptive: Option<AdaptiveThreshold>,
     /// Whether the gains of the whole run have converged.
     pub roi: StatisticalDecision,
-    /// The same of each module.
+    /// Whether the gains of each module have converged.
     pub modules: BTreeMap<String, StatisticalDecision>,
     pub entropy: BTreeMap<String, EntropyDecision>,
-    /// Of `synergy_roi`.
+    /// The threshold of `synergy_roi`.
     pub synergy_threshold: f64,
-    /// What the errors of predictions say of the threshold of each synergy metric.
+    /// The threshold of each synergy metric that follows from the errors of its predictions.
     #[serde(default)]
     pub synergy_adaptive: BTreeMap<String, AdaptiveThreshold>,
     pub synergy: SynergyConvergence,
-    /// Gains of the run and of each module have converged, and synergy, where there is any, has
-    /// come to rest.
+    /// Whether the gains of the run and of each module have converged, and synergy too, where there
+    /// is any.
     pub converged: bool,
 }
 
@@ -133,14 +133,14 @@ impl ConvergenceReport {
         self.modules.iter().filter(|(_, one)| one.is_yes()).map(|(path, _)| path.as_str())
     }
 
-    /// Modules where more entropy does not pay any more.
+    /// Modules for which further entropy does not pay any more.
     pub fn entropy_complete_modules(&self) -> impl Iterator<Item = &str> {
         self.entropy.iter().filter(|(_, one)| one.is_complete()).map(|(path, _)| path.as_str())
     }
 }
 
 impl Tracker {
-    /// Judges the run, and each of these modules.
+    /// Decides about the run, and about each of these modules.
     pub fn decide_convergence<'m>(
         &self,
         rules: &ConvergenceRules,
@@ -154,7 +154,7 @@ impl Tracker {
         let (threshold, source) = match rules.roi_threshold {
             Some(fixed) => (fixed, ThresholdSource::Fixed),
             None if adaptive.threshold > tolerance => {
-                // A level that changed once looks like unrest, and gains would hide in it.
+                // Capped: a level that changed once looks like noise, and would hide gains.
                 (adaptive.threshold.min(MAX_TOLERANCE_FACTOR * tolerance), ThresholdSource::History)
             }
             None => (tolerance, ThresholdSource::Tolerance),
@@ -188,7 +188,7 @@ impl Tracker {
             .synergy_threshold
             .unwrap_or_else(|| self.adaptive_synergy_threshold(SYNERGY_ROI, rules).threshold);
         let has_synergy = !synergy.metrics.is_empty();
-        // Modules may cancel each other out in the run: all of them have to rest.
+        // The gains of modules may cancel each other out in the run, so each has to converge.
         let converged = roi.is_yes()
             && module_decisions.values().all(StatisticalDecision::is_yes)
             && (!has_synergy || synergy.verdict == DecisionVerdict::Yes);
@@ -208,11 +208,11 @@ impl Tracker {
         }
     }
 
-    /// The threshold of each synergy metric, and what they come to.
+    /// The adaptive threshold of each synergy metric, and the decision about all of them.
     ///
-    /// A threshold that was set is a distance from zero. One that followed from how far predictions
-    /// were off says how much a metric moves, not where it lies: it is a distance from the metric's
-    /// own mean.
+    /// A threshold from the settings is a distance from zero. An adaptive threshold follows from
+    /// the errors of predictions, which show how much a metric varies, not where it lies: it is a
+    /// distance from the metric's own mean.
     fn decide_synergy_convergence(
         &self,
         rules: &ConvergenceRules,
@@ -248,8 +248,8 @@ impl Tracker {
         (thresholds, SynergyConvergence::from_decisions(decisions))
     }
 
-    /// How far predictions of a synergy metric were off; of one with too few of them, as in a
-    /// history without predictions, how far its last values were.
+    /// The threshold from the errors of a synergy metric's predictions. With too few predictions
+    /// the last value serves as the prediction of the next.
     fn adaptive_synergy_threshold(
         &self,
         metric: &str,
@@ -272,7 +272,7 @@ impl Tracker {
     }
 }
 
-/// Forecasts that reliability rests on.
+/// How many forecasts the reliability is computed from.
 const RELIABILITY_FORECASTS: usize = 10;
 /// How far a noisy history may widen the tolerance: a steady gain above that has not converged.
 const MAX_TOLERANCE_FACTOR: f64 = 2.0;

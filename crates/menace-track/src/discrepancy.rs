@@ -10,11 +10,12 @@ use crate::metric::scenario_metric_name;
 use crate::series::{mean, population_deviation};
 use crate::{MetricValues, TalliedCell};
 
-/// Cycles before a metric has bounds of its own.
+/// Cycles that a metric's history needs before bounds are computed from it.
 const MIN_HISTORY_CYCLES: usize = 5;
-/// Standard deviations on each side of the mean.
+/// How many standard deviations a value may be away from the mean of its history.
 const BOUND_DEVIATIONS: f64 = 3.0;
-/// A history that never moved still allows for so much of its mean.
+/// The smallest standard deviation that is assumed, as a share of the mean: a history without any
+/// variation would report every rounding difference.
 const MIN_RELATIVE_SPREAD: f64 = 0.001;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +23,7 @@ pub struct CycleDiscrepancy {
     pub kind: DiscrepancyKind,
     /// A section's id, a metric's name, or a module's path.
     pub subject: String,
-    /// What was seen.
+    /// A sentence for the report.
     pub sentence: String,
 }
 
@@ -31,7 +32,7 @@ pub struct CycleDiscrepancy {
 pub enum DiscrepancyKind {
     /// Equal calls had different results.
     UnequalResults,
-    /// A metric is outside of what its own history suggests.
+    /// A metric is outside of the bounds of its own history.
     UnusualMetric,
     Appeared,
     Vanished,
@@ -57,9 +58,10 @@ pub fn find_unequal_results(cells: &[TalliedCell]) -> Vec<CycleDiscrepancy> {
         .collect()
 }
 
-/// Metrics outside of mean ± 3 standard deviations of their own history, of at least five cycles.
+/// Metrics outside of mean ± 3 standard deviations of their own history, which needs at least five
+/// cycles.
 ///
-/// `history` is that of the cycles before.
+/// `history` has the cycles before.
 pub fn find_unusual_metrics(
     metrics: &MetricValues,
     history: &BTreeMap<String, Vec<f64>>,
@@ -67,7 +69,7 @@ pub fn find_unusual_metrics(
     find_unusual_values(metrics.iter().map(|(name, value)| (name.to_owned(), value)), history)
 }
 
-/// The same of the metrics of scenarios, as `<scenario>:<metric>`.
+/// Like [`find_unusual_metrics`], for the metrics of scenarios, as `<scenario>:<metric>`.
 pub fn find_unusual_scenarios(
     scenarios: &BTreeMap<String, MetricValues>,
     history: &BTreeMap<String, Vec<f64>>,
@@ -78,7 +80,7 @@ pub fn find_unusual_scenarios(
     find_unusual_values(all, history)
 }
 
-/// The same of what modules are worth, by path.
+/// Like [`find_unusual_metrics`], for the ROI of modules, by path.
 pub fn find_unusual_modules(
     rois: impl IntoIterator<Item = (String, f64)>,
     history: &BTreeMap<String, Vec<f64>>,
@@ -113,7 +115,7 @@ fn find_unusual_values(
     values.filter_map(unusual).collect()
 }
 
-/// Sections that came, went, or take something else than before.
+/// Sections that appeared, vanished, or changed their signature.
 pub fn find_changed_sections(
     before: &[(SectionId, u64)],
     after: &[(SectionId, u64)],
@@ -144,7 +146,8 @@ pub fn find_changed_sections(
     found
 }
 
-/// A number for what a section takes and returns; the same in every version and on every machine.
+/// A hash of a section's parameters and return type, which is the same in every version and on
+/// every machine.
 pub fn hash_signature(section: &Section) -> u64 {
     let mut text = format!("{:?} {}", section.kind, section.is_async);
     for param in &section.params {

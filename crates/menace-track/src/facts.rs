@@ -1,4 +1,4 @@
-//! What is known of modules and sections without calling them.
+//! Facts about modules and sections that are known without calling them.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use crate::ImpactTable;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleFacts {
     pub path: String,
-    /// Dotted.
+    /// Dotted name.
     pub name: String,
     pub numbers: CodeMetrics,
     pub findings: Vec<StaticFinding>,
     pub lints: u32,
     /// How many modules import it.
     pub fan_in: u32,
-    /// How bad it is when something goes wrong here, 0 to 1.
+    /// How severe failures in this module are, from 0 to 1 (impact table).
     pub severity: f64,
     pub sections: Vec<SectionFacts>,
-    /// Of the last patch, once there was one.
+    /// The complexity of the last patch, if there was one.
     pub patch_complexity: Option<f64>,
 }
 
@@ -30,20 +30,20 @@ pub struct SectionFacts {
     pub end_line: u32,
     /// How many places in other modules call it.
     pub fan_in: u32,
-    /// Lines that can run, as the interpreter counts them; none when it was not asked.
+    /// Lines that can run, as the interpreter reports them; `None` when it was not queried.
     pub lines: Option<Vec<u32>>,
 }
 
-/// The rule that reports every `assert`.
+/// The rule that reports each `assert`.
 const ASSERT_RULE: &str = "B101";
 
-/// Whether a finding counts: tests are made of `assert`, which is no risk there.
+/// Whether a finding counts as a risk; `assert` in tests does not.
 pub fn is_risk(finding: &StaticFinding, module: &ModuleReport) -> bool {
     finding.rule != ASSERT_RULE || !is_test_path(&module.path)
 }
 
 impl ModuleFacts {
-    /// Of all modules of a repository: callers of a section may be in any of them.
+    /// Facts of all modules of a repository, since callers of a section may be in any of them.
     pub fn from_reports(modules: &[ModuleReport], impact: &ImpactTable) -> Vec<Self> {
         let mut callers: HashMap<(&str, &str), u32> = HashMap::new();
         for section in modules.iter().flat_map(|module| &module.sections) {

@@ -56,8 +56,7 @@ pub use measure::{
 };
 pub use metric::{
     DISCREPANCY_COUNT, METRICS, MetricDefinition, MetricDirection, MetricRange, MetricScope,
-    SYNERGY_ROI, closest_metric, find_metric, render_markdown, scenario_metric_name,
-    synergy_metric_name,
+    SYNERGY_ROI, find_metric, render_markdown, scenario_metric_name, synergy_metric_name,
 };
 pub use metrics::MetricValues;
 pub use ranking::{

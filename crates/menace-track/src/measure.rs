@@ -1,8 +1,9 @@
 //! From tallies and facts to metrics: of cells, sections, modules, scenarios and the run.
 //!
-//! The definitions are in the table of `metric`, one function each in `measure/call_metrics.rs` and
-//! `measure/text_metrics.rs`; here they are put together. `roi` turns them into scores.
-//! Invariant: the same calls give the same metrics, in whatever order the cells come.
+//! The definitions are in the table of `metric`, with one function each in
+//! `measure/call_metrics.rs` and `measure/text_metrics.rs`; this file combines them. `roi` computes
+//! scores from the metrics. Invariant: the same calls give the same metrics, whatever the order of
+//! the cells.
 
 mod call_metrics;
 mod price;
@@ -22,16 +23,16 @@ use crate::{CallTally, MetricValues, ModuleFacts, SectionFacts};
 use call_metrics::SectionCalls;
 pub use price::{CallBudget, ResourcePrices};
 
-/// A scenario of the cycle. Two may have one name, at different severities.
+/// A scenario of the cycle. Two may have the same name, with different severities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredScenario {
     pub name: String,
     pub severity: Option<ScenarioSeverity>,
-    /// Without faults, with valid inputs.
+    /// Whether it is the baseline: no faults, valid inputs.
     pub is_baseline: bool,
-    /// It is about faults or bad inputs, so that resilience can be measured.
+    /// Whether it has faults or bad inputs, so that resilience can be measured.
     pub is_adverse: bool,
-    /// A round trip inside of the sandbox, when it was measured.
+    /// The time of a round trip inside of the sandbox, if it was measured.
     pub round_trip_ms: Option<f64>,
 }
 
@@ -39,7 +40,7 @@ pub struct MeasuredScenario {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TalliedCell {
     pub section: SectionId,
-    /// Which of the cycle's scenarios.
+    /// Index of the scenario in the cycle.
     pub scenario: usize,
     pub tally: CallTally,
 }
@@ -65,18 +66,18 @@ impl From<&Failure> for ConfirmedFailure {
     }
 }
 
-/// What others measured of the whole run.
+/// Measurements of the run that are made outside of this crate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExternalMeasurements {
-    /// What the processor's own meter says that the cycle took.
+    /// Energy of the cycle, if the processor has a meter.
     pub joules: Option<f64>,
     /// Forecast of profitability; see [`crate::Tracker::project_metric`].
     pub projected_lucrativity: Option<f64>,
-    /// Of plugins, under names that Menace itself does not use.
+    /// Metrics of plugins, under names that Menace does not use itself.
     pub custom: MetricValues,
 }
 
-/// Everything that the metrics of a cycle are made of.
+/// All data that the metrics of a cycle are computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleInput<'a> {
     pub scenarios: &'a [MeasuredScenario],
@@ -98,21 +99,21 @@ pub struct CellMetrics {
 /// The metrics of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CycleMetrics {
-    /// In the order of the cells.
+    /// In the order of the input's cells.
     pub cells: Vec<CellMetrics>,
     pub sections: BTreeMap<SectionId, MetricValues>,
-    /// By path.
+    /// By path of the module.
     pub modules: BTreeMap<String, MetricValues>,
-    /// By name: severities together.
+    /// By name of the scenario: all severities together.
     pub scenarios: BTreeMap<String, MetricValues>,
     pub run: MetricValues,
 }
 
-/// Measures a cycle.
+/// Computes the metrics of a cycle.
 ///
 /// # Panics
 ///
-/// When a cell is of a scenario that the cycle does not have.
+/// When a cell refers to a scenario that the cycle does not have.
 pub fn measure_cycle(cycle: &CycleInput<'_>) -> CycleMetrics {
     let book = CycleIndex::new(cycle);
     let cells = cycle
@@ -157,17 +158,16 @@ pub fn measure_cycle(cycle: &CycleInput<'_>) -> CycleMetrics {
     let joules = joules.filter(|joules| *joules >= 0.0 && reached_calls > 0);
     measured.run.set("energy_consumption", joules.map(|joules| joules / reached_calls as f64));
     measured.run.set("projected_lucrativity", *projected_lucrativity);
-    // A plugin adds to what is measured here; it does not get to replace it.
+    // A plugin adds metrics; it cannot replace those measured here.
     for (name, value) in custom.iter().filter(|(name, _)| find_metric(name).is_none()) {
         measured.run.set(name, value);
     }
     measured
 }
 
-/// The metrics of calls that belong to no section alone, as those of a combined run.
+/// The metrics of calls that belong to several sections, as in a combined run.
 ///
-/// `baseline` is what resilience is measured against, `coverage` the share of lines that were
-/// reached.
+/// Resilience is measured against `baseline`; `coverage` is the share of lines reached.
 pub fn measure_cells(
     cells: Vec<(&MeasuredScenario, &CallTally)>,
     baseline: Option<&CallTally>,
@@ -180,20 +180,20 @@ pub fn measure_cells(
     SectionCalls { cells, baseline, failures, severity, prices, budget, coverage }.metrics()
 }
 
-/// The metrics that the text of a module tells.
+/// The metrics that follow from a module's source text.
 pub fn measure_module_text(module: &ModuleFacts) -> MetricValues {
     let mut metrics = MetricValues::default();
     text_metrics::add_text_metrics(&mut metrics, module);
     metrics
 }
 
-/// The cycle, by section.
+/// The data of a cycle, by section and by file.
 struct CycleIndex<'a> {
     cycle: &'a CycleInput<'a>,
     sections: HashMap<&'a SectionId, (&'a ModuleFacts, &'a SectionFacts)>,
     cells: HashMap<&'a SectionId, Vec<&'a TalliedCell>>,
     failures: HashMap<&'a SectionId, Vec<&'a ConfirmedFailure>>,
-    /// Lines that were reached, by file and scenario.
+    /// Reached lines, by file and scenario.
     covered: HashMap<&'a str, BTreeMap<usize, LineRanges>>,
 }
 
@@ -224,7 +224,7 @@ impl<'a> CycleIndex<'a> {
         book
     }
 
-    /// Of a section, from its calls under the scenarios that are wanted.
+    /// The metrics of a section, from its calls under the wanted scenarios.
     fn section_metrics(
         &self,
         module: &ModuleFacts,
@@ -261,7 +261,7 @@ impl<'a> CycleIndex<'a> {
         .metrics()
     }
 
-    /// Share of the section's lines that were reached, by whichever section's calls.
+    /// The share of the section's lines that were reached, by calls of any section.
     fn coverage(
         &self,
         module: &ModuleFacts,
@@ -269,7 +269,7 @@ impl<'a> CycleIndex<'a> {
         is_wanted: &dyn Fn(usize) -> bool,
     ) -> Option<f64> {
         let lines = section.lines.as_ref().filter(|lines| !lines.is_empty())?;
-        // Under a scenario alone, only some calls were looked at.
+        // Under other scenarios only some calls record coverage: alone they say little.
         let mut all = self.cycle.scenarios.iter().enumerate();
         all.find(|(number, scenario)| scenario.is_baseline && is_wanted(*number))?;
         let by_scenario = self.covered.get(module.path.as_str())?;

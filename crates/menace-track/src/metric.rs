@@ -1,7 +1,7 @@
 //! The metrics: unit, range, direction and definition of each.
 //!
-//! How the values come about is in `measure`; what they are worth together is in `roi`.
-//! Invariant: a metric that the table does not have is never measured by Menace itself.
+//! `measure` computes the values, `roi` scores them. Invariant: Menace itself measures only metrics
+//! of the table.
 
 mod page;
 mod table;
@@ -9,17 +9,17 @@ mod table;
 pub use page::render_markdown;
 pub use table::METRICS;
 
-/// Which way is better.
+/// Which direction of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricDirection {
     Up,
     Down,
-    /// It says how things are, not whether that is good.
+    /// Neither: the metric describes a state, and does not rate it.
     Neither,
 }
 
 menace_model::named_enum! {
-    /// Which values there can be.
+    /// The values that a metric can have.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum MetricRange {
         /// From 0 to 1.
@@ -43,14 +43,14 @@ impl MetricRange {
         }
     }
 
-    /// A profile can use it unscaled.
+    /// Whether a profile can use the metric without a scale.
     pub fn is_bounded(self) -> bool {
         matches!(self, Self::Share | Self::Signed)
     }
 }
 
 menace_model::named_enum! {
-    /// The smallest thing that has a value of its own; larger ones have the mean.
+    /// The smallest unit for which the metric is computed; larger ones have the mean.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum MetricScope {
         Cell = "cell",
@@ -81,7 +81,7 @@ pub fn find_metric(name: &str) -> Option<&'static MetricDefinition> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-/// `synergy_<metric>`; the name itself when it is one already.
+/// `synergy_<metric>`; a name with the prefix is returned unchanged.
 pub fn synergy_metric_name(name: &str) -> String {
     if name.starts_with(SYNERGY_PREFIX) {
         name.to_owned()
@@ -93,15 +93,6 @@ pub fn synergy_metric_name(name: &str) -> String {
 /// A metric of one scenario, as histories name it: `hostile_input:security_score`.
 pub fn scenario_metric_name(scenario: &str, name: &str) -> String {
     format!("{scenario}:{name}")
-}
-
-/// The known name closest to a misspelt one, when it is close enough to be a slip.
-pub fn closest_metric<'a>(
-    typed: &str,
-    custom: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let known = METRICS.iter().map(|metric| -> &'a str { metric.name });
-    menace_model::closest_name(typed, known.chain(custom))
 }
 
 #[cfg(test)]
@@ -131,11 +122,5 @@ mod tests {
     fn synergy_is_not_prefixed_twice() {
         assert_eq!(synergy_metric_name("revenue"), "synergy_revenue");
         assert_eq!(synergy_metric_name("synergy_roi"), SYNERGY_ROI);
-    }
-
-    #[test]
-    fn a_slip_is_recognised() {
-        assert_eq!(closest_metric("relaibility", []), Some("reliability"));
-        assert_eq!(closest_metric("colour", []), None);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Values by name, in the order of the names. What was not measured is not there.
+/// Values in the order of their names. A metric that was not measured is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MetricValues(BTreeMap<String, f64>);
@@ -16,15 +16,15 @@ impl MetricValues {
         self.0.get(name).copied()
     }
 
-    /// Nothing happens when there is no value, or none that can be reckoned with.
+    /// Sets a value; `None`, NaN and infinities are ignored.
     pub fn set(&mut self, name: &str, value: impl Into<Option<f64>>) {
         if let Some(value) = value.into().filter(|value| value.is_finite()) {
-            // Minus zero would be written as `-0.0`.
+            // Adding zero turns minus zero into zero, which would be written as `-0.0`.
             self.0.insert(name.to_owned(), value + 0.0);
         }
     }
 
-    /// Adds the values of others, in place of those of the same name.
+    /// Adds the other values, replacing those of the same name.
     pub fn extend(&mut self, others: &Self) {
         for (name, value) in others.iter() {
             self.set(name, value);

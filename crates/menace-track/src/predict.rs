@@ -1,9 +1,8 @@
 //! Predicts the next value of a metric from several predictors.
 //!
-//! A [`PredictorPanel`] asks every [`MetricPredictor`] that supports a metric. The weight of an
-//! answer comes from the predictor's earlier errors on that metric. Histories belong to the
-//! tracker, which also remembers the errors. Invariant: an answer is a finite number, and a metric
-//! without a history has none.
+//! A [`PredictorPanel`] queries every [`MetricPredictor`] that supports a metric. The weight of an
+//! answer follows from the predictor's earlier errors on that metric; the tracker stores histories
+//! and errors. Invariant: an answer is a finite number, and a metric without a history has none.
 
 mod bundled;
 mod external;
@@ -20,26 +19,26 @@ pub use models::ForecastModelCache;
 
 use crate::series::{last_values, mean};
 
-/// Errors of each predictor and metric that are remembered, and that decide its weight.
+/// How many errors per predictor and metric are kept, and determine its weight.
 pub const MAX_ERRORS_PER_PREDICTOR: usize = 20;
-/// What is added to every error, so that a perfect past does not silence all others.
+/// Added to every error, so that a predictor without errors does not get all the weight.
 const ERROR_OFFSET: f64 = 1e-6;
 
 /// Predicts the next value of metrics.
 pub trait MetricPredictor: Debug {
-    /// A name that no other has.
+    /// A unique name.
     fn name(&self) -> &str;
 
-    /// Whether it can be asked about a metric.
+    /// Whether it predicts this metric.
     fn supports(&self, metric: &str) -> bool;
 
-    /// The next value of a metric after its history, oldest first; none when that is too short.
+    /// The next value of a metric, given its history, oldest first; `None` when that is too short.
     /// Models that take time to choose are kept in `cache`.
     fn predict(&self, metric: &str, history: &[f64], cache: &mut ForecastModelCache)
     -> Option<f64>;
 }
 
-/// How far each predictor was off: by predictor and metric, oldest first.
+/// The errors of each predictor, by predictor and metric, oldest first.
 pub type PredictorErrors = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// The answer of one predictor, and its weight.
@@ -47,7 +46,7 @@ pub type PredictorErrors = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 pub struct PredictorAnswer {
     pub predictor: String,
     pub value: f64,
-    /// All weights of a prediction add up to 1.
+    /// The weights of all answers add up to 1.
     pub weight: f64,
 }
 
@@ -81,21 +80,22 @@ impl PredictorPanel {
         panel
     }
 
-    /// Adds one; of two with the same name, the later one is asked.
+    /// Adds a predictor, replacing one of the same name.
     pub fn register(&mut self, predictor: Box<dyn MetricPredictor>) {
         self.predictors.retain(|known| known.name() != predictor.name());
         self.predictors.push(predictor);
     }
 
-    /// The names of all, in the order in which they registered.
+    /// The names of all predictors, in the order in which they were registered.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.predictors.iter().map(|predictor| predictor.name())
     }
 
-    /// Asks every predictor that supports the metric; none when there is no answer.
+    /// The weighted mean of the answers of all predictors that support the metric; `None` without
+    /// one.
     ///
     /// The weight of an answer is one over its predictor's mean absolute error on this metric. A
-    /// predictor without errors on it counts as the average of the others.
+    /// predictor without recorded errors on it has the average error of the others.
     pub fn predict(
         &self,
         metric: &str,
@@ -136,14 +136,14 @@ impl PredictorPanel {
     }
 }
 
-/// Remembers how far every answer was from what came.
+/// Records the error of each answer.
 pub fn record_errors(errors: &mut PredictorErrors, prediction: &PanelPrediction, actual: f64) {
     for answer in &prediction.answers {
         record_error(errors, &answer.predictor, &prediction.metric, answer.value - actual);
     }
 }
 
-/// The same of one predictor.
+/// Records one error of a predictor.
 pub(crate) fn record_error(errors: &mut PredictorErrors, owner: &str, metric: &str, error: f64) {
     if !error.is_finite() {
         return;
@@ -155,7 +155,7 @@ pub(crate) fn record_error(errors: &mut PredictorErrors, owner: &str, metric: &s
     past.drain(..surplus);
 }
 
-/// `pred_<metric>`, as predictions are called in histories and reports.
+/// `pred_<metric>`, the name of a prediction in histories and reports.
 pub fn predicted_metric_name(metric: &str) -> String {
     format!("pred_{metric}")
 }
@@ -209,7 +209,7 @@ mod tests {
         }
         let later = predict_with(&panel(), "resilience", &[], &errors).unwrap();
         assert!((later.value - 0.9).abs() < 1e-4, "{later:?}");
-        // The past on one metric says nothing of another.
+        // Errors on one metric do not affect the weight on another.
         let other = predict_with(&panel(), "efficiency", &[], &errors).unwrap();
         assert!((other.value - 0.5).abs() < 1e-12);
     }

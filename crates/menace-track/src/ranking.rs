@@ -1,6 +1,6 @@
 //! The rows behind `menace rank`, `menace synergy` and `menace roi`.
 //!
-//! Finding and reading the histories belongs to `menace-store` and the command line.
+//! `menace-store` and the command line find and read the histories.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{scenario_metric_name, synergy_metric_name};
 use crate::{ModuleRank, RoiHistory, Tracker};
 
-/// A history, and what to call it where it does not name its scenarios.
+/// A history, and the name of its run, for histories without scenarios.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedHistory<'a> {
     pub name: &'a str,
@@ -22,7 +22,7 @@ pub struct ScenarioRankRow {
     pub scenario: String,
     /// The sum over all cycles of all runs.
     pub roi: f64,
-    /// The last one that was recorded.
+    /// The last recorded value.
     pub security_score: Option<f64>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for SynergyRankRow {
 pub struct SynergySummary {
     pub metric: String,
     pub latest: f64,
-    /// Exponential moving average.
+    /// Exponential moving average of all values.
     pub ema: f64,
 }
 
@@ -79,7 +79,8 @@ impl fmt::Display for ModuleRankRow {
     }
 }
 
-/// Scenarios by cumulative ROI, best first. A history without scenarios counts as one, by its name.
+/// Scenarios by cumulative ROI, best first. A history without scenarios counts as one, under its
+/// name.
 pub fn rank_scenarios(runs: &[NamedHistory<'_>]) -> Vec<ScenarioRankRow> {
     let mut rows: BTreeMap<&str, ScenarioRankRow> = BTreeMap::new();
     let mut add = |scenario, rois: &[f64], score: Option<f64>| {
@@ -175,12 +176,12 @@ fn rank_by_value<'a>(
     rows
 }
 
-/// Without the sign of a number that is shown as zero.
+/// Rounds to zero where zero is displayed, so that no `-0` appears.
 fn round_for_display(value: f64, digits: i32) -> f64 {
     if (value * 10_f64.powi(digits)).round() == 0.0 { 0.0 } else { value }
 }
 
-/// Each value moves it by 2 / (window + 1) of the way, from the first one on.
+/// Each value after the first moves the average by 2 / (window + 1) of the difference.
 fn moving_average(values: &[f64], window: usize) -> Option<f64> {
     let step = 2.0 / (window.max(1) as f64 + 1.0);
     values.iter().copied().reduce(|average, value| average + step * (value - average))

@@ -10,14 +10,14 @@ use crate::{
     Tracker, compute_raroi, compute_roi,
 };
 
-/// Something that was measured, and what it is worth.
+/// Metrics and their score.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScoredMetrics {
     pub metrics: MetricValues,
-    /// None when the profile has no weight for any measured metric.
+    /// `None` when the profile has no weight for any measured metric.
     pub roi: Option<RoiBreakdown>,
     pub raroi: Option<f64>,
-    /// Against the previous cycle; none in the first.
+    /// The difference to the previous cycle; `None` in the first.
     pub roi_delta: Option<f64>,
 }
 
@@ -35,14 +35,14 @@ pub struct CycleReport {
     pub sections: BTreeMap<SectionId, ScoredMetrics>,
     /// By name.
     pub scenarios: BTreeMap<String, ScoredMetrics>,
-    /// Of the combined phase, when there was one.
+    /// Synergy of the combined phase, if there was one.
     pub synergy: Option<SynergyDelta>,
-    /// By scenario, the baseline among them.
+    /// Synergy by scenario, including the baseline.
     pub scenario_synergy: BTreeMap<String, SynergyDelta>,
 }
 
 impl CycleReport {
-    /// Lowest ROI; the first by name when there are several.
+    /// The scenario with the lowest ROI; the first by name if there are several.
     pub fn worst_scenario(&self) -> Option<&str> {
         let rated =
             self.scenarios.iter().filter_map(|(name, scored)| Some((name, scored.roi_value()?)));
@@ -50,7 +50,7 @@ impl CycleReport {
     }
 }
 
-/// What the metrics of a cycle are worth, against what `tracker` remembers.
+/// Scores the metrics of a cycle; deltas are against the history of `tracker`.
 pub fn score_cycle(
     measured: &CycleMetrics,
     modules: &[ModuleFacts],
@@ -108,10 +108,10 @@ pub fn score_cycle(
     }
 }
 
-/// What stands between ROI and RAROI.
+/// The factors between ROI and RAROI.
 ///
-/// The risk index is the probability times the severity already: where no severity is known, all of
-/// it is taken for the probability.
+/// The risk index is probability × severity. Without a known severity all of it counts as
+/// probability.
 pub fn compute_risk(metrics: &MetricValues, severity: Option<f64>, deltas: &[f64]) -> RoiRisk {
     let index = metrics.get("risk_index").unwrap_or_default();
     let severity = severity.filter(|severity| *severity > 0.0).unwrap_or(1.0);

@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::measure::text_metrics::finding_weight;
 use crate::{ConfirmedFailure, MeasuredScenario, ModuleFacts, TalliedCell};
 
-/// A finding of the worst kind is true and reachable in every second case.
+/// The probability that a finding of the greatest weight is a real, reachable problem.
 const WORST_FINDING_PROBABILITY: f64 = 0.5;
 const MAX_FINDING_WEIGHT: f64 = 9.0;
 
-/// A module, or one of its sections, with something against it.
+/// A module or section that should be looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RiskFlag {
-    /// Path.
+    /// Path of the module.
     pub module: String,
     /// None for the module as a whole.
     pub section: Option<SectionId>,
-    /// From 0 to 1: how likely something is wrong × how bad that would be.
+    /// From 0 to 1: the probability of a problem × its severity.
     pub score: f64,
-    /// Each in a few words, gravest first.
+    /// Short reasons, most probable first.
     pub reasons: Vec<String>,
 }
 
-/// What can be said against something: how likely each is a real problem, and what it is.
+/// Reasons for a flag, each with the probability that it is a real problem.
 #[derive(Default)]
 struct RiskReasons(Vec<(f64, String)>);
 
@@ -48,7 +48,7 @@ impl RiskReasons {
     }
 }
 
-/// Flags of modules and sections, gravest first.
+/// Flags of modules and sections, highest score first.
 pub fn find_risk_flags(
     modules: &[ModuleFacts],
     scenarios: &[MeasuredScenario],

@@ -1,7 +1,7 @@
-//! Scores of metrics: ROI by a profile, RAROI adjusted for risk.
+//! Computes ROI with a profile, and RAROI, which is adjusted for risk.
 //!
-//! `measure` computes the metrics; the tracker follows scores over cycles.
-//! Invariant: ROI is the sum of the contributions of its terms, or 0 when a veto capped it.
+//! `measure` computes the metrics; the tracker records scores over cycles. Invariant: ROI is the
+//! sum of the contributions of its terms, or 0 when a veto capped it.
 
 mod bottleneck;
 mod impact;
@@ -27,26 +27,26 @@ use crate::MetricValues;
 pub struct RoiBreakdown {
     /// From -1 to 1.
     pub value: f64,
-    /// In the order of the profile; those without a value too.
+    /// The terms in the order of the profile, including those without a value.
     pub terms: Vec<RoiTerm>,
-    /// Vetoes that capped it, as written.
+    /// The vetoes that capped it, as written in the profile.
     pub vetoes: Vec<String>,
 }
 
-/// One metric's part in ROI.
+/// The part of one metric in ROI.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoiTerm {
     pub metric: String,
-    /// As measured; none when it was not, and then the term counts nothing.
+    /// The measured value; without one the term contributes nothing.
     pub value: Option<f64>,
-    /// Brought to the range that weights are made for.
+    /// The value scaled to the range for which weights are made.
     pub scaled: Option<f64>,
-    /// What the profile says, enlarged to make up for terms without a value; 0 for these.
+    /// The weight of the profile, increased to make up for terms without a value; 0 for these.
     pub weight: f64,
     pub contribution: f64,
 }
 
-/// ROI of these metrics; none when the profile has no weight for any of them.
+/// The ROI of these metrics; `None` when the profile has no weight for any of them.
 pub fn compute_roi(profile: &RoiProfile, metrics: &MetricValues) -> Option<RoiBreakdown> {
     let known: f64 = profile
         .weights()
@@ -82,7 +82,7 @@ pub fn compute_roi(profile: &RoiProfile, metrics: &MetricValues) -> Option<RoiBr
     Some(RoiBreakdown { value, terms, vetoes })
 }
 
-/// Reads YAML; a file without anything in it is `empty`.
+/// Parses YAML; for an empty file returns `empty`.
 pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
     text: &str,
     empty: T,

@@ -1,8 +1,10 @@
-//! Cycles over different sections (`--module`, `--section`) are in one history but do not compare.
+//! Handles cycles over different sections (`--module`, `--section`) in one history, which are not
+//! comparable.
 //!
-//! Numbers of single modules and sections compare whatever else was called; the series of the whole
-//! run do not. The values of other selections are taken out of the history while a cycle is scored
-//! and decisions are made, then restored. Invariant: a restored history has lost nothing.
+//! Figures of single modules and sections are comparable whatever else was called; the series of
+//! the whole run are not. The values of other selections are taken out of the history while a cycle
+//! is scored and decisions are made, and restored afterwards. Invariant: a restored history has
+//! lost nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +15,20 @@ use crate::RoiHistory;
 
 /// Key in the history: the selection of the last cycle.
 const SELECTION_KEY: &str = "selection";
-/// Key in the history: how long each series was before the first cycle of that selection.
+/// Key in the history: the length of each series before the first cycle of that selection.
 const START_KEY: &str = "selection_began";
 
-/// Stands between the sections and the modules that are left out.
+/// Separates the sections from the excluded modules in the text of a selection.
 const EXCLUDED_SEPARATOR: &str = " without ";
 
 type SeriesByName = BTreeMap<String, Vec<f64>>;
 type LengthByName = BTreeMap<String, usize>;
 
-/// Values of the whole run from before the first cycle of a selection. Only series are set in it.
+/// The values of the whole run from before the first cycle of a selection. Only its series are set.
 #[derive(Debug, Default)]
 pub struct EarlierSeries(RoiHistory);
 
-/// How long each series was before the first cycle of a selection: `selection_began` in the
+/// The length of each series before the first cycle of a selection: `selection_began` in the
 /// history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -41,17 +43,17 @@ pub struct SelectionStart {
     pub resource_history: LengthByName,
     pub predicted_metrics: LengthByName,
     pub actual_metrics: LengthByName,
-    /// By predictor.
+    /// By predictor and metric.
     pub predictor_errors: BTreeMap<String, LengthByName>,
 }
 
 impl SelectionStart {
-    /// None when the stored value is damaged.
+    /// `None` when the stored value is damaged.
     pub fn read(note: &Value) -> Option<Self> {
         Self::deserialize(note).ok()
     }
 
-    /// How long the series of a history are now.
+    /// The present lengths of a history's series.
     fn measure(history: &RoiHistory) -> Self {
         let lengths = |series: &SeriesByName| -> LengthByName {
             series.iter().map(|(name, values)| (name.clone(), values.len())).collect()
@@ -77,14 +79,14 @@ fn last_selection(history: &RoiHistory) -> &str {
     history.extra_fields.get(SELECTION_KEY).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether the last cycle had this selection. Histories of older versions have the empty one, which
-/// means all sections.
+/// Whether the last cycle had this selection. Histories of older versions have the empty selection,
+/// which means all sections.
 pub fn is_same(history: &RoiHistory, selection: &str) -> bool {
     last_selection(history) == selection
 }
 
-/// The selection of a run that leaves out flagged modules: their scores are missing from the run,
-/// so its ROI does not compare with that of a run that called them.
+/// The selection of a run that excludes flagged modules: without their scores its ROI is not
+/// comparable with that of a run that called them.
 pub fn exclude_modules(selection: &str, left_out: &[&str]) -> String {
     if left_out.is_empty() {
         return selection.to_owned();
@@ -94,7 +96,7 @@ pub fn exclude_modules(selection: &str, left_out: &[&str]) -> String {
     format!("{selection}{EXCLUDED_SEPARATOR}{}", left_out.join(", "))
 }
 
-/// Whether the last cycle had the same sections, whichever modules were left out.
+/// Whether the last cycle selected the same sections; the modules that were left out may differ.
 pub fn has_same_sections(history: &RoiHistory, selection: &str) -> bool {
     sections_of(last_selection(history)) == sections_of(selection)
 }
@@ -103,7 +105,7 @@ fn sections_of(selection: &str) -> &str {
     selection.split_once(EXCLUDED_SEPARATOR).map_or(selection, |(sections, _)| sections)
 }
 
-/// Takes all values out of the history that do not compare with a cycle of this selection.
+/// Takes out all values that are not comparable with a cycle of this selection.
 pub fn take_earlier(history: &mut RoiHistory, selection: &str) -> EarlierSeries {
     let start = if is_same(history, selection) {
         history.extra_fields.get(START_KEY).and_then(SelectionStart::read)
@@ -134,7 +136,7 @@ pub fn take_earlier(history: &mut RoiHistory, selection: &str) -> EarlierSeries 
     })
 }
 
-/// Stores in the history that a cycle of this selection was added.
+/// Records in the history that a cycle of this selection was added.
 pub fn record_start(history: &mut RoiHistory, selection: &str, earlier: &EarlierSeries) {
     if is_same(history, selection) {
         return;
@@ -144,7 +146,7 @@ pub fn record_start(history: &mut RoiHistory, selection: &str, earlier: &Earlier
     history.extra_fields.insert(SELECTION_KEY.to_owned(), selection.into());
 }
 
-/// Puts back what [`take_earlier`] took out.
+/// Restores the values that [`take_earlier`] took out.
 pub fn restore(history: &mut RoiHistory, earlier: EarlierSeries) {
     let EarlierSeries(earlier) = earlier;
     for (values, earlier) in [
@@ -176,7 +178,7 @@ fn restore_series(series: &mut SeriesByName, earlier: SeriesByName) {
     }
 }
 
-/// Only the cycles that compare with the last one: what a forecast starts from.
+/// Keeps only the cycles that are comparable with the last one, for forecasts.
 pub fn keep_last_selection(mut history: RoiHistory) -> RoiHistory {
     let last = last_selection(&history).to_owned();
     take_earlier(&mut history, &last);
@@ -221,7 +223,7 @@ mod tests {
         add(history, value);
         record_start(history, selection, &earlier);
         restore(history, earlier);
-        // As it is stored between two runs.
+        // As if the history was stored between two runs.
         *history = serde_json::from_str(&serde_json::to_string(history).unwrap()).unwrap();
         compared
     }

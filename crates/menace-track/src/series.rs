@@ -1,12 +1,12 @@
 //! Mean, deviation and trend of a short series.
 //!
-//! Whatever needs more statistics than that is in `stats`.
+//! `stats` has everything else.
 
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Standard deviation of these values themselves, not of what they might be a sample of.
+/// The population standard deviation (divided by n).
 pub(crate) fn population_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -18,7 +18,7 @@ pub(crate) fn last_values<T>(values: &[T], count: usize) -> &[T] {
     &values[values.len().saturating_sub(count)..]
 }
 
-/// Where a straight line through the values would be one step later; none for fewer than three.
+/// The next value of a straight line through the values; `None` for fewer than three.
 pub(crate) fn extrapolate_line(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;

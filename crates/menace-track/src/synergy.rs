@@ -1,6 +1,6 @@
 //! `synergy_roi` and `synergy_<metric>`: a combined run minus the mean of the individual runs.
 //!
-//! Running sections together is the sandbox's business.
+//! `menace-sandbox` runs sections in a shared process.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::metric::{SYNERGY_ROI, synergy_metric_name};
 use crate::series::mean;
 use crate::{MetricValues, ScoredMetrics};
 
-/// Metrics and ROI of one thing.
+/// Metrics and ROI of one run, module or section.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoiReading {
     pub metrics: MetricValues,
@@ -27,7 +27,7 @@ impl From<&ScoredMetrics> for RoiReading {
 pub struct SynergyDelta {
     /// `synergy_roi` and every `synergy_<metric>` that both sides have.
     pub metrics: MetricValues,
-    /// Paths of the modules that took part: the difference is attributed to each.
+    /// Paths of the modules that took part; the difference is attributed to each of them.
     pub modules: BTreeSet<String>,
 }
 
@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn synergy_is_together_minus_the_mean_alone() {
-        let alone = [
+    fn synergy_is_the_combined_run_minus_the_mean_of_the_individual_runs() {
+        let individual = [
             reading(0.5, &[("reliability", 1.0), ("throughput", 10.0)]),
             reading(0.3, &[("reliability", 0.5)]),
         ];
-        let together = reading(0.6, &[("reliability", 0.5), ("recovery_time", 2.0)]);
+        let combined = reading(0.6, &[("reliability", 0.5), ("recovery_time", 2.0)]);
         let synergy =
-            SynergyDelta::compute(&together, &alone, ["a.py".to_owned(), "a.py".to_owned()]);
+            SynergyDelta::compute(&combined, &individual, ["a.py".to_owned(), "a.py".to_owned()]);
         assert_close(synergy.roi().unwrap(), 0.2);
         assert_close(synergy.metrics.get("synergy_reliability").unwrap(), -0.25);
         assert_eq!(synergy.metrics.len(), 2, "only what both sides have is compared");

@@ -1,9 +1,8 @@
 //! Aggregates the calls of a cell into counts and quantiles.
 //!
-//! `measure` makes metrics of the numbers. Outcomes are untrusted: whatever could grow
-//! with them has an upper end.
-//! Invariant: all sums are of integers and all bounds keep the smallest, so that the order of
-//! adding and merging does not matter.
+//! `measure` computes metrics from the counts. Outcomes are untrusted: everything that grows with
+//! them is bounded. Invariant: all sums are sums of integers, and all bounds keep the smallest
+//! entries, so that the order of adding and merging does not matter.
 
 mod lines;
 mod results;
@@ -24,54 +23,54 @@ pub use usage::{CallCosts, LeakCounts};
 use results::ResultHashes;
 use usage::ms_to_ns;
 
-/// A tally keeps the lines of so many files.
+/// The most files for which a tally keeps reached lines.
 const MAX_COVERED_FILES: usize = 1024;
 
-/// Results of the inputs of one class. A call that is attributed to the section was neither
-/// returned nor answered.
+/// Counts of calls with inputs of one class. A call that is attributed to the section counts
+/// neither as returned nor as answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputClassCounts {
-    /// Calls that came to the section.
+    /// Calls that reached the section.
     pub reached: u64,
     pub returned: u64,
-    /// Returned or refused, or raised on purpose.
+    /// Calls that returned, refused the input, or raised explicitly.
     pub answered: u64,
-    /// Raised on purpose, though the input was not meant to be bad: the section knows better.
+    /// Calls that raised explicitly, although the input was meant to be valid.
     pub declined: u64,
 }
 
-/// All that is kept of the calls of a cell.
+/// Everything that is kept of the calls of a cell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallTally {
-    /// All calls, those that are unreachable too.
+    /// All calls, including unreachable ones.
     pub calls: u64,
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Calls that came to the section, by what their input was meant to be.
+    /// Calls that reached the section, by the intent of their input.
     pub inputs: BTreeMap<InputIntent, InputClassCounts>,
     /// Calls that show a failure of the section.
     pub attributed: u64,
-    /// Crashes and limits that were hit, not attributed and without an injected fault: bad where
-    /// nothing was made harder.
+    /// Crashes and exceeded limits that are not attributed and had no injected fault: they count as
+    /// bad under the baseline.
     pub unattributed_crashes: u64,
-    /// Violations and crashes by their severity, in thousandths of the worst.
+    /// The harm of violations and crashes, in thousandths of the worst kind.
     pub harm_permille: u64,
     pub violations: u64,
-    /// Opportunities that faults had, and how many they took.
+    /// How many opportunities faults had; below, how many were used.
     pub fault_opportunities: u64,
     pub injected_faults: u64,
     /// Calls in which a fault was injected.
     pub faulted_calls: u64,
-    /// From the last injected fault to the return, in nanoseconds.
+    /// Nanoseconds from the last injected fault to the return.
     pub recovery: QuantileSketch,
-    /// Of answered calls that were not slowed down by tracing.
+    /// Costs of answered calls that tracing did not slow down.
     pub untraced: CallCosts,
-    /// Of answered calls that were.
+    /// Costs of answered calls that were traced.
     pub traced: CallCosts,
     /// Processor time of all calls, answered or not, in nanoseconds.
     pub cpu_ns: u64,
     pub leaked: LeakCounts,
-    /// What bursts started; none without a burst.
+    /// Threads and tasks that bursts started; `None` without a burst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawned: Option<BurstSpawnCounts>,
     /// Reached lines, by file.
@@ -79,7 +78,7 @@ pub struct CallTally {
     results: ResultHashes,
 }
 
-/// Threads and tasks that ran a section at once.
+/// Threads and tasks that ran a section concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BurstSpawnCounts {
     pub threads: u64,
@@ -197,12 +196,12 @@ impl CallTally {
         self.results.merge(results);
     }
 
-    /// Calls that came to the section.
+    /// The number of calls that reached the section.
     pub fn reached_calls(&self) -> u64 {
         self.inputs.values().map(|count| count.reached).sum()
     }
 
-    /// Of these, those that returned, were refused or raised on purpose, not attributed.
+    /// The number of calls that returned, refused or raised explicitly, and are not attributed.
     pub fn answered_calls(&self) -> u64 {
         self.inputs.values().map(|count| count.answered).sum()
     }
@@ -211,12 +210,12 @@ impl CallTally {
         self.verdicts.get(&verdict).copied().unwrap_or_default()
     }
 
-    /// What answered calls cost: measured on those that nothing slowed down, if there are any.
+    /// The costs of answered calls, measured on untraced ones if there are any.
     pub fn costs(&self) -> &CallCosts {
         if self.untraced.cpu_ns.count() > 0 { &self.untraced } else { &self.traced }
     }
 
-    /// How many calls were made more than once with the same seed and had different results.
+    /// How many different calls were repeated with the same seed and had different results.
     pub fn unequal_results(&self) -> u64 {
         self.results.count_unequal()
     }
@@ -243,7 +242,8 @@ impl CallTally {
     }
 }
 
-/// Not so for what we could not make ourselves: no way to it, no instance, no arguments.
+/// Whether the call reached the section; not when Menace failed to resolve it, to construct a
+/// receiver or to build the arguments.
 fn reached_section(outcome: &Outcome, is_attributed: bool) -> bool {
     let is_on_the_way =
         matches!(outcome.stage, CallStage::Resolve | CallStage::Construct | CallStage::Arguments);
@@ -255,7 +255,7 @@ fn reached_section(outcome: &Outcome, is_attributed: bool) -> bool {
         }
 }
 
-/// A `raise` statement of the repository was the last word.
+/// Whether the exception comes from a `raise` statement of the repository.
 fn is_deliberate_raise(outcome: &Outcome) -> bool {
     outcome.exception.as_ref().is_some_and(|raised| {
         raised.explicit && raised.frames.last().is_some_and(|frame| frame.in_repository)
@@ -269,7 +269,7 @@ fn is_crash_or_limit(verdict: Verdict) -> bool {
     )
 }
 
-/// In thousandths of the worst.
+/// The harm of an outcome, in thousandths of the worst kind.
 fn harm_permille(outcome: &Outcome, is_attributed: bool, has_fired_fault: bool) -> u64 {
     let crash = match outcome.verdict {
         Verdict::Crashed if is_attributed => 1000,

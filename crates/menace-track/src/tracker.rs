@@ -1,7 +1,7 @@
-//! Remembers cycles: histories of ROI and metrics, deltas, forecasts and what became of them.
+//! Records cycles: histories of ROI and metrics, deltas, forecasts and their errors.
 //!
-//! Files belong to `menace-store`; the shape of `roi_history.json` is [`RoiHistory`].
-//! Invariant: a history only grows, and by one value per key and cycle at most.
+//! `menace-store` reads and writes files; the format of `roi_history.json` is [`RoiHistory`].
+//! Invariant: a history only grows, and by at most one value per key and cycle.
 
 mod forecasts;
 mod history;
@@ -25,13 +25,13 @@ use crate::stats::convergence::{DiminishingReturnsRule, check_diminishing_return
 use crate::stats::evidence::StatisticalDecision;
 use crate::{CycleReport, MetricValues, ScoredMetrics};
 
-/// Values that a projection looks at.
+/// How many of the last values a projection uses.
 const PROJECTION_CYCLES: usize = 10;
 
 #[derive(Debug, Clone, Default)]
 pub struct Tracker {
     history: RoiHistory,
-    /// Follow from the history: chosen once, kept until it changes.
+    /// Models that were chosen for the series of the history, kept until these change.
     models: ForecastModelCache,
 }
 
@@ -41,25 +41,25 @@ impl PartialEq for Tracker {
     }
 }
 
-/// A module among the others.
+/// A module in the ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModuleRank {
     pub module: String,
-    /// Of the last cycle.
+    /// The ROI of the last cycle.
     pub roi: f64,
     pub raroi: f64,
-    /// All deltas together, with what synergy is attributed to it.
+    /// The sum of all deltas and of the synergy attributed to the module.
     pub gain: f64,
 }
 
 impl Tracker {
-    /// Goes on from what was remembered.
+    /// Continues a stored history.
     pub fn new(history: RoiHistory) -> Self {
         Self::with_models(history, ForecastModelCache::default())
     }
 
-    /// The same with models that were chosen before: those whose histories have changed are chosen
-    /// again.
+    /// Continues a stored history with models that were chosen before; models are chosen again for
+    /// series that have changed.
     pub fn with_models(history: RoiHistory, models: ForecastModelCache) -> Self {
         Self { history, models }
     }
@@ -68,12 +68,12 @@ impl Tracker {
         &self.history
     }
 
-    /// What else is kept in the same file.
+    /// Other fields of the same file.
     pub fn extra_fields_mut(&mut self) -> &mut serde_json::Map<String, serde_json::Value> {
         &mut self.history.extra_fields
     }
 
-    /// What belongs to other cycles may be taken out of it and put back.
+    /// The history, so that values of other selections can be taken out and restored.
     pub fn history_mut(&mut self) -> &mut RoiHistory {
         &mut self.history
     }
@@ -82,7 +82,7 @@ impl Tracker {
         (self.history, self.models)
     }
 
-    /// Remembers a cycle.
+    /// Adds a cycle.
     pub fn update(&mut self, report: &CycleReport) {
         let history = &mut self.history;
         let CycleReport { run, modules, sections, scenarios, synergy, scenario_synergy } = report;
@@ -122,7 +122,7 @@ impl Tracker {
         }
     }
 
-    /// All modules, best RAROI first.
+    /// All modules, by RAROI, best first.
     pub fn rankings(&self) -> Vec<ModuleRank> {
         let history = &self.history;
         let sum = |histories: &BTreeMap<String, Vec<f64>>, module: &str| -> f64 {
@@ -131,7 +131,7 @@ impl Tracker {
         let latest = |histories: &BTreeMap<String, Vec<f64>>, module: &str| {
             histories.get(module).and_then(|values| values.last()).copied()
         };
-        // Files of older programs have deltas only: what they add up to is all that is known.
+        // For files of older programs, which have deltas only, the sum of deltas stands for ROI.
         let mut names: Vec<&String> =
             history.module_roi.keys().chain(history.module_deltas.keys()).collect();
         names.sort_unstable();
@@ -158,8 +158,8 @@ impl Tracker {
         ranks
     }
 
-    /// Whether the returns of each of these modules have diminished, and of those that this tracker
-    /// does not know, that nothing can be said.
+    /// Whether the returns of each of these modules have diminished; for unknown modules there are
+    /// too few samples.
     pub fn check_diminishing_returns<'m>(
         &self,
         rule: DiminishingReturnsRule,
@@ -174,7 +174,7 @@ impl Tracker {
             .collect()
     }
 
-    /// A metric of the run where its recent values lead: along a straight line, for the next cycle.
+    /// The next value of a metric of the run, on a straight line through its last values.
     pub fn project_metric(&self, metric: &str) -> Option<f64> {
         let values = self.history.metrics_history.get(metric)?;
         extrapolate_line(last_values(values, PROJECTION_CYCLES)).filter(|value| value.is_finite())

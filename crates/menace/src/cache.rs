@@ -1,7 +1,7 @@
-//! Where answers are remembered between runs: with the user, never with the repository.
+//! The cache directory: in the user's home, never in the repository.
 //!
-//! What is read back decides what an analysis says and what guests get to see. Invariant: only
-//! the user can have written it, neither the repository nor another user.
+//! Cached answers determine what an analysis reports, and what guests can see. Invariant: only the
+//! user can have written them, neither the repository nor another user.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -46,7 +46,7 @@ fn ensure_private_dir(directory: &Path, repository: &Path) -> Result<PathBuf, Er
     Ok(real)
 }
 
-/// Without links, also when its end does not exist yet.
+/// Resolves links, also in a path whose end does not exist yet.
 fn resolve_links(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|above| {
         let rest = path.strip_prefix(above).ok()?;
@@ -99,7 +99,7 @@ mod tests {
         assert!(
             refusal_message(&repository.join("cache"), &link).contains("lies in the repository")
         );
-        // A link to what is not there yet.
+        // A link to a directory that does not exist yet.
         symlink(repository.join("later"), home.join("menace")).unwrap();
         assert!(ensure_private_dir(&home.join("menace"), &repository).is_err());
     }

@@ -1,4 +1,5 @@
-//! The preset of a call: what the user wrote or named, the settings over it, and upstream mocks.
+//! The preset of a call: given or named by the user, with the settings laid over it, and upstream
+//! mocks.
 
 use std::path::Path;
 
@@ -8,8 +9,8 @@ use menace_scenario::preset::{
 };
 use menace_settings::Settings;
 
-use crate::commands::presets;
 use crate::exit::CommandError;
+use crate::preset_files;
 
 const PRESET_FLAG: &str = "--preset";
 
@@ -24,17 +25,17 @@ pub(crate) fn read_preset(
         preset::read_single_preset(text, PRESET_FLAG)
     } else {
         let severity = settings.presets.scenario_severity.value;
-        presets::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
+        preset_files::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
     };
     let values = PresetValues::from_settings(settings);
     let mut preset =
         preset.and_then(|preset| preset.with_settings(&values)).map_err(CommandError::request)?;
     if let Some(file) = mocks {
-        preset.mocks = Some(presets::read_mocks(file)?);
+        preset.mocks = Some(preset_files::read_mocks(file)?);
     }
     let calls_out = preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
     if calls_out {
-        let recorded = presets::read_recordings(settings)?;
+        let recorded = preset_files::read_recordings(settings)?;
         if !recorded.is_empty() {
             preset.mocks.get_or_insert_default().extend(recorded);
         }
@@ -42,8 +43,8 @@ pub(crate) fn read_preset(
     Ok(preset)
 }
 
-/// Warns of keys that change nothing, and of those that a call with given arguments ignores. A
-/// planned key that comes from a setting has been warned of already.
+/// Warns of keys without effect, and of those that a call with given arguments ignores. Planned
+/// keys that come from a setting have been warned of already.
 pub(crate) fn warn(preset: &Preset, settings: &Settings) {
     for ineffective in preset.find_ineffective_keys() {
         if ineffective.key.is_some_and(|key| !settings.warns_of_planned(key)) {
@@ -62,7 +63,7 @@ pub(crate) fn warn(preset: &Preset, settings: &Settings) {
     }
 }
 
-/// Tells which limits and conditions of a call nothing held.
+/// Warns of limits and conditions of a call that nothing enforced.
 pub(crate) fn warn_of_unenforced(conditions: &menace_model::CallConditions, outcome: &Outcome) {
     for limit in &outcome.unenforced {
         tracing::warn!(

@@ -1,19 +1,18 @@
-//! From `package.module:Class.method` to something that can be called.
+//! Resolves `package.module:Class.method` to a callable target.
 //!
-//! What the source says decides how it is called; whether the name exists at run time is found out
-//! there. Invariant: a name that the source does not have is refused here, with what it may mean.
+//! The source determines how it is called; whether the name exists at run time shows only then.
+//! Invariant: a name that the source does not have is refused here, with suggestions.
 
 use anyhow::{Error, anyhow, bail};
 
 use menace_loop::targets;
 use menace_model::{
-    CallTarget, ModuleRef, ModuleReport, Section, SectionId, SectionKind, TargetKind, closest_names,
+    CallTarget, ModuleRef, ModuleReport, Section, SectionId, SectionKind, TargetKind,
+    closest_names, format_suggestion_or,
 };
 use menace_source::Analysis;
 
-use crate::suggest::did_you_mean;
-
-/// What a target leads to.
+/// The result of resolving a target.
 #[derive(Debug)]
 pub(crate) struct ResolvedTarget<'a> {
     pub target: CallTarget,
@@ -23,13 +22,13 @@ pub(crate) struct ResolvedTarget<'a> {
     pub access: TargetAccess<'a>,
 }
 
-/// What it takes to call it.
+/// The requirements for calling it.
 #[derive(Debug)]
 pub(crate) enum TargetAccess<'a> {
     Direct,
     /// It needs an instance.
     NeedsInstance(&'a Section),
-    /// There is no way, and this is why.
+    /// It cannot be called, for this reason.
     Uncallable(String),
 }
 
@@ -38,7 +37,7 @@ impl ResolvedTarget<'_> {
         self.target.kind == TargetKind::Module
     }
 
-    /// Does it lead to this section of its module?
+    /// Whether it is this section of its module.
     pub(crate) fn is_section(&self, section: &Section) -> bool {
         targets::resolve_target(section).is_ok_and(|(qualname, _)| qualname == self.target.qualname)
     }
@@ -91,7 +90,8 @@ pub(crate) fn resolve_target<'a>(
 fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleReport, Error> {
     let modules = &analysis.modules;
     let exact = modules.iter().find(|module| module.name == typed || module.path == typed);
-    // When the repository is itself a package, its modules go by their own names too.
+    // If the repository is itself a package, its modules are also known by their names inside of
+    // it.
     let shorter = || {
         modules.iter().find(|module| {
             targets::root_of(module).is_none()
@@ -113,7 +113,10 @@ fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleRepo
         Some(meant) => vec![meant.as_str()],
         None => closest_names(typed, names),
     };
-    Err(anyhow!("there is no module `{typed}` in the repository{}", did_you_mean(&suggestions)))
+    Err(anyhow!(
+        "there is no module `{typed}` in the repository{}",
+        format_suggestion_or(&suggestions, "")
+    ))
 }
 
 /// Python keeps the last of several definitions.
@@ -161,7 +164,7 @@ fn no_such_name_error(analysis: &Analysis, module: &ModuleReport, qualname: &str
         .collect();
     let near =
         if elsewhere.is_empty() { near } else { elsewhere.iter().map(String::as_str).collect() };
-    anyhow!("`{}` has no `{qualname}`{}", module.path, did_you_mean(&near))
+    anyhow!("`{}` has no `{qualname}`{}", module.path, format_suggestion_or(&near, ""))
 }
 
 fn section_names(module: &ModuleReport) -> impl Iterator<Item = &str> {

@@ -1,4 +1,4 @@
-//! What every command starts from: the settings in effect, with the logs set up.
+//! The context of every command: the settings in effect, with the logs set up.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ pub(crate) struct CommandContext {
     pub search_path: Option<String>,
     /// `HOME`, where version managers keep their files.
     pub home: Option<PathBuf>,
-    /// `XDG_CACHE_HOME`, else `~/.cache`; what Menace keeps there is the business of `cache`.
+    /// `XDG_CACHE_HOME`, else `~/.cache`; the module `cache` manages Menace's directory in there.
     pub cache_home: Option<PathBuf>,
 }
 
 impl CommandContext {
-    /// Resolves the settings, starts the logs, and tells what is odd about the settings.
+    /// Resolves the settings, sets up the logs, and prints warnings about the settings.
     pub(crate) fn new(global: &GlobalArgs, mut flags: FlagValues) -> Result<Self, CommandError> {
         let GlobalArgs { log_level, verbose, log_file, settings_yaml, sandbox_data_dir } = global;
         let mut set = |name: &str, value: Option<&String>| {
@@ -45,7 +45,8 @@ impl CommandContext {
         let sources = SettingsSources::load(flags, &cwd).map_err(CommandError::request)?;
         let settings = Settings::resolve(&sources).map_err(CommandError::request)?;
         if let Some(presets) = &settings.presets.env_presets.value {
-            // Here, so that a mistake is reported at once and not when a run gets to them.
+            // Checked here, so that an error is reported at once and not when a run uses the
+            // presets.
             let text = presets.0.to_string();
             preset::read_presets(&text, "SANDBOX_ENV_PRESETS", PresetOrigin::UserProvided)
                 .map_err(CommandError::request)?;

@@ -1,6 +1,6 @@
-//! The data directory, for commands that look at what runs have kept.
+//! The data directory, for commands that read stored runs.
 //!
-//! Invariant: looking changes no file that the user has named, not even a damaged one.
+//! Invariant: reading changes no file that the user has named, not even a damaged one.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ use crate::exit::CommandError;
 const HISTORY_FILE: &str = "roi_history.json";
 const DATA_DIR: &str = "sandbox_data";
 
-/// What lasting things are below; a file in its way is an error.
+/// The data directory; an error if there is a file at its path.
 pub(crate) fn checked_data_dir(context: &CommandContext) -> Result<&Path, CommandError> {
     let directory = context.settings.general.data_dir.as_path();
     let there = directory.ancestors().find(|one| one.exists());
@@ -37,11 +37,11 @@ pub(crate) fn checked_data_dir(context: &CommandContext) -> Result<&Path, Comman
     }
 }
 
-/// How many entries of a data directory are looked at.
+/// The most entries of a data directory that are checked.
 const MAX_CHECKED_ENTRIES: usize = 100_000;
 
-/// Links and pipes in a data directory, or a link in its place: it may have come with a checkout,
-/// and what is written to it would be written elsewhere.
+/// Refuses links and pipes in a data directory, or a link at its path: it may have come with a
+/// checkout, and files written to it would end up elsewhere.
 pub(crate) fn check_data_dir_entries(settings: &Settings) -> Result<(), CommandError> {
     let SettingValue { value: directory, origin } = &settings.general.data_dir;
     let is_named_by_user =
@@ -65,7 +65,7 @@ pub(crate) fn check_data_dir_entries(settings: &Settings) -> Result<(), CommandE
     }
 }
 
-/// The database of earlier runs, if there is one; what happened to it is reported elsewhere.
+/// The database of earlier runs, if there is one; notices are printed when a run opens it.
 pub(crate) fn open_store(settings: &Settings) -> Result<Option<Store>, CommandError> {
     let (directory, url) = (&settings.general.data_dir, &settings.store.database_url);
     let opened =
@@ -91,8 +91,8 @@ pub(crate) fn open_existing_store(context: &CommandContext) -> Result<Store, Com
     Ok(store)
 }
 
-/// The run that was named, by its id or the beginning of it; for `last`, or without a name, the
-/// last one that has results.
+/// The run with this id, or the only one whose id starts with it; for `last`, or without an id, the
+/// last run with results.
 pub(crate) fn find_run(store: &Store, name: Option<&str>) -> Result<RunRecord, CommandError> {
     if let Some(name) = name.filter(|name| *name != "last") {
         return store.run(name).map_err(CommandError::request);
@@ -114,9 +114,9 @@ pub(crate) fn failure_repository(
     Ok(store.run(&known.last.run.0).map_err(CommandError::request)?.repository)
 }
 
-/// The context for failures: they are looked for where they were seen, unless the user names
-/// another repository. A database may have come with a checkout: what it names has to lie in the
-/// working directory.
+/// The context for failures: the repository is the one in which they were found, unless the user
+/// names another one. Since a database may have come with a checkout, a repository named in it has
+/// to be in the working directory.
 pub(crate) fn context_for_repository(
     first: CommandContext,
     global: &GlobalArgs,
@@ -137,13 +137,13 @@ pub(crate) fn context_for_repository(
     CommandContext::new(global, FlagValues::from([("--repo".to_owned(), repository)]))
 }
 
-/// Histories with names that tell them apart.
+/// Histories, with names that distinguish them.
 pub(crate) fn read_histories(paths: &[PathBuf]) -> Result<Vec<(String, RoiHistory)>, CommandError> {
     let histories = paths.iter().map(|path| read_history(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(distinct_names(paths).into_iter().zip(histories).collect())
 }
 
-/// As much of each path, from its end, as no other one ends with; given twice, it is counted.
+/// The shortest ends of the paths that are unique; equal paths are numbered.
 fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
     let parts: Vec<Vec<String>> = paths.iter().map(|path| distinguishing_parts(path)).collect();
     let end =
@@ -163,7 +163,7 @@ fn distinct_names(paths: &[PathBuf]) -> Vec<String> {
     names
 }
 
-/// The parts of a path that say whose history it is: not those that every history lies in.
+/// The parts of a path that distinguish histories, without those common to all of them.
 fn distinguishing_parts(path: &Path) -> Vec<String> {
     let home = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut parts: Vec<String> = home
@@ -205,8 +205,8 @@ pub(crate) fn read_history(path: &Path) -> Result<RoiHistory, CommandError> {
         .map_err(CommandError::Request)
 }
 
-/// The model of how far forecasts are off that lies beside a history. One that cannot be used is
-/// reported; what was asked for can be answered without it.
+/// The calibration model beside a history. A model that cannot be used causes a warning, and
+/// forecasts are shown without it.
 pub(crate) fn read_truth_adapter(path: &Path) -> Option<TruthAdapter> {
     let file = history_file(path).with_file_name(CALIBRATION_FILE);
     let read = match fs::read_to_string(&file) {

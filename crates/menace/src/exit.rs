@@ -1,12 +1,12 @@
-//! How commands end. The codes are part of the interface:
+//! The ends of commands. The exit codes are part of the interface:
 //!
 //! | code | meaning |
 //! |---|---|
 //! | 0 | the command did its job, whatever it found |
 //! | 1 | Menace itself failed |
-//! | 2 | it was asked for something it cannot do: bad arguments, settings or paths |
-//! | 3 | `menace run --fail-on` found what it was to fail on |
-//! | 130 | Ctrl-C ended it |
+//! | 2 | the request cannot be fulfilled: bad arguments, settings or paths |
+//! | 3 | `menace run --fail-on` found such failures |
+//! | 130 | the user pressed Ctrl-C |
 
 use std::process::ExitCode;
 
@@ -21,9 +21,9 @@ Exit codes:
   3    `menace run --fail-on` found what it was to fail on
   130  Ctrl-C ended it";
 
-/// What `--fail-on` ends with.
+/// The exit code of `--fail-on`.
 pub(crate) const EXIT_FAILURES_FOUND: u8 = 3;
-/// As a shell reports the death by SIGINT.
+/// The code by which shells report death by SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// Why a command ended early.
@@ -35,7 +35,7 @@ pub(crate) enum CommandError {
     Internal(anyhow::Error),
     /// The user wanted it to end.
     Interrupted,
-    /// The user asked for an exit code that says whether something broke; the report says what.
+    /// `--fail-on` found failures; the report lists them.
     FailuresFound,
 }
 
@@ -45,7 +45,7 @@ impl CommandError {
     }
 }
 
-/// Anything that the user is not known to be able to fix.
+/// Errors that the user is not known to be able to fix.
 impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
         Self::Internal(error.into())
@@ -57,7 +57,7 @@ pub(crate) fn report(error: &CommandError) -> ExitCode {
     let (code, error) = match error {
         CommandError::Request(error) => (2, error),
         CommandError::Internal(error) => (1, error),
-        // No message: the user pressed Ctrl-C.
+        // No message, since the user pressed Ctrl-C.
         CommandError::Interrupted => return ExitCode::from(EXIT_INTERRUPTED),
         CommandError::FailuresFound => return ExitCode::from(EXIT_FAILURES_FOUND),
     };

@@ -8,10 +8,11 @@ use crate::exit;
 
 /// A command that has not ended by then is ended. The kernel ends its sandboxes with it.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(700);
-/// Without namespaces there are copies of the repository, and a large one takes a moment to remove.
+/// In the `landlock` tier there are copies of the repository, and removing a large one takes a
+/// moment.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// From here on, SIGINT, SIGTERM and SIGHUP end every sandbox, then the program.
+/// Makes SIGINT, SIGTERM and SIGHUP end all sandboxes, then the program.
 pub(crate) fn install_handler(cancel: &CancelToken) -> Result<(), ctrlc::Error> {
     let cancel = cancel.clone();
     ctrlc::set_handler(move || {

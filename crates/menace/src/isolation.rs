@@ -73,8 +73,8 @@ impl IsolationArgs {
         Ok(interpreter)
     }
 
-    /// [`Self::interpreter`] and [`Self::backend`], made while `work` is done, which takes a while;
-    /// and a first sandbox that suits `spec`, whatever module it is for.
+    /// [`Self::interpreter`] and [`Self::backend`], made in parallel to `work`, since they take a
+    /// while; also prewarms a sandbox for `spec` without its module.
     pub(crate) fn backend_while<T>(
         &self,
         context: &CommandContext,
@@ -94,7 +94,7 @@ impl IsolationArgs {
         })
     }
 
-    /// The same isolation for plugins of the user.
+    /// The same isolation for the user's plugins.
     pub(crate) fn plugin_isolation(
         &self,
         interpreter: PythonInterpreter,
@@ -108,7 +108,7 @@ impl IsolationArgs {
         }
     }
 
-    /// A way to call the repository's code; it ends when `cancel` says so.
+    /// The backend for calls of the repository; it ends when `cancel` is cancelled.
     pub(crate) fn backend(
         &self,
         context: &CommandContext,
@@ -133,7 +133,7 @@ impl IsolationArgs {
     }
 }
 
-/// Errors that the user can fix, and others.
+/// Distinguishes errors that the user can fix from others.
 pub(crate) fn command_error(error: SandboxError) -> CommandError {
     match error {
         SandboxError::Repository { .. }
@@ -143,6 +143,8 @@ pub(crate) fn command_error(error: SandboxError) -> CommandError {
         SandboxError::Start { .. }
         | SandboxError::BuildFailed(_)
         | SandboxError::ConnectionLost(_)
+        | SandboxError::GaveUp(_)
+        | SandboxError::Stalled
         | SandboxError::Protocol(_) => CommandError::from(error),
     }
 }

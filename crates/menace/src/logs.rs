@@ -1,6 +1,6 @@
-//! Sets up the logs: for people or as JSON, on standard error and, if asked for, in a file.
+//! Sets up the logs: as text or JSON, on standard error and, if requested, in a file.
 //!
-//! Standard output belongs to results, so that `--format json` can be piped.
+//! Standard output is for results only, so that `--format json` can be piped.
 
 mod escaping_writer;
 mod rotating_file;
@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use escaping_writer::EscapingWriter;
 use rotating_file::RotatingLogFile;
 
-/// What keeps the log file from being opened.
+/// Why the log file cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the log file `{path}`; check {named_by}")]
 pub(crate) struct LogFileError {
@@ -27,7 +27,7 @@ pub(crate) struct LogFileError {
     source: std::io::Error,
 }
 
-/// Under this name presets tell how they come about.
+/// The log target under which presets report how they were made.
 const PRESET_LOG_TARGET: &str = "menace_scenario::preset";
 
 /// Starts logging with the settings in effect.
@@ -54,7 +54,7 @@ pub(crate) fn start(settings: &Settings) -> Result<(), LogFileError> {
         shown = shown.with_target(PRESET_LOG_TARGET, level.max(LevelFilter::DEBUG));
     }
     let of_presets = Targets::new().with_target(PRESET_LOG_TARGET, LevelFilter::DEBUG);
-    // Only the first call counts; there is one per process.
+    // Only the first call has an effect; there is one per process.
     let _ = tracing_subscriber::registry()
         .with(console.with_filter(shown.clone()))
         .with(file.map(|file| file_layer(file, json).with_filter(shown)))

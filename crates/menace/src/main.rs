@@ -12,14 +12,15 @@ mod exit;
 mod interrupt;
 mod isolation;
 mod logs;
+mod preset_files;
 mod python;
 mod render;
 mod repeat;
+mod report_page;
 mod selection;
 mod servers;
 mod setting_flags;
 mod stub_inputs;
-mod suggest;
 
 use std::process::ExitCode;
 

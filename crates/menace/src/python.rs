@@ -9,9 +9,10 @@ use menace_sandbox::interpreter::{
 
 use crate::context::CommandContext;
 
-/// Finds it: `--python`, else the repository's virtual environment, else the PATH.
+/// Finds the interpreter: that of `--python`, else of the repository's virtual environment, else on
+/// the PATH.
 ///
-/// `cache` is the directory where answers are remembered.
+/// `cache` is the directory of cached answers.
 pub(crate) fn find_interpreter(
     context: &CommandContext,
     flag: Option<&Path>,

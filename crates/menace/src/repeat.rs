@@ -1,4 +1,4 @@
-//! The same call many times over, and what all the outcomes amount to.
+//! Makes the same call many times, and sums up the outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ pub(crate) struct TimeSpread {
 }
 
 impl TimeSpread {
-    /// By nearest rank: each is the time of a call that happened.
+    /// Quantiles by nearest rank: each is the time of one of the calls.
     fn from_times(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let rank = |share: usize| {
@@ -97,7 +97,7 @@ impl RepeatSummary {
     }
 }
 
-/// Runs them. The first failure of ours ends the rest.
+/// Makes the calls. The first failure of Menace itself ends the others.
 pub(super) fn run_repeated_calls(
     backend: &dyn SandboxBackend,
     spec: &SandboxSpec,
@@ -118,9 +118,10 @@ pub(super) fn run_repeated_calls(
     let (mut times, mut failed, mut done) = (Vec::new(), None, 0);
     let progress = DelayedProgressBar::new("calling");
     let work = (0..calls).map(|_| CallJob { spec: spec.clone(), call: call.clone() });
-    // Not the one that Ctrl-C uses: a failure is no wish of the user's.
+    // A token of its own, not that of Ctrl-C: a failure is no cancellation by the user.
     let rest = CancelToken::default();
-    CallScheduler::new(backend, jobs).run(&rest, work, |_, result| match result {
+    let scheduler = CallScheduler::new(backend, jobs);
+    scheduler.run(&rest, work, |_, result| match result.or_else(SandboxError::into_outcome) {
         Ok(outcome) => {
             done += 1;
             progress.report(done, calls as usize);

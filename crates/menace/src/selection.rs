@@ -21,7 +21,7 @@ pub(crate) struct SelectionArgs {
     pub section: Vec<String>,
 }
 
-/// The same, understood.
+/// The parsed selection.
 #[derive(Debug)]
 pub(crate) struct SectionSelection {
     modules: Option<GlobSet>,
@@ -36,14 +36,14 @@ impl SelectionArgs {
         })
     }
 
-    /// What was asked for; empty for everything.
+    /// The selection as text; empty for everything.
     pub(crate) fn describe(&self) -> String {
         let modules = self.module.iter().map(|glob| format!("module {glob}"));
         let sections = self.section.iter().map(|glob| format!("section {glob}"));
         modules.chain(sections).collect::<Vec<_>>().join(", ")
     }
 
-    /// What to say when nothing is left.
+    /// The error for a selection without any section.
     pub(crate) fn nothing_selected(&self) -> CommandError {
         let patterns: Vec<&str> =
             self.module.iter().chain(&self.section).map(String::as_str).collect();

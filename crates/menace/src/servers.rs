@@ -1,4 +1,4 @@
-//! What listens: the dashboard and the exporters, as settings and flags want them.
+//! Starts the dashboard and the exporters, as settings and flags request.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl ServerConfig {
     }
 }
 
-/// What is kept in the data directory of these settings.
+/// The data in the data directory of these settings.
 pub(crate) fn open_data_source(settings: &Settings) -> Arc<DataSource> {
     let url = settings.store.database_url.value.as_str();
     Arc::new(DataSource::new(DataLocations::from_data_dir(&settings.general.data_dir, url)))

@@ -1,6 +1,6 @@
-//! Every flag that sets a setting, for commands that take them all.
+//! The flags that set settings, for commands that accept all of them.
 //!
-//! They come from the declarations, so a new setting brings its flag along.
+//! They are made from the declarations, so a new setting has its flag automatically.
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};

@@ -14,10 +14,10 @@ use crate::context::CommandContext;
 use crate::exit::CommandError;
 use crate::isolation;
 
-/// So many inputs are shown to plugins.
+/// How many inputs of a section plugins receive.
 const MAX_INPUTS_SHOWN: usize = 8;
 
-/// A section, and what it is called.
+/// A section, with its target.
 #[derive(Debug)]
 pub(crate) struct StubTarget<'a> {
     /// `package.module:name`.
@@ -26,7 +26,7 @@ pub(crate) struct StubTarget<'a> {
     pub hints: &'a SectionHints,
 }
 
-/// Shows plugins the inputs of the sections, and keeps what they make of them.
+/// Passes the inputs of the sections to the plugins, and keeps the returned ones.
 pub(crate) fn apply_stub_plugins(
     context: &CommandContext,
     isolation: impl FnOnce() -> Result<PluginIsolation, CommandError>,
@@ -60,7 +60,7 @@ pub(crate) fn apply_stub_plugins(
     Ok(())
 }
 
-/// Asks the model that the settings name, if they name one.
+/// Queries the model that the settings name, if any.
 pub(crate) fn ask_model(
     context: &CommandContext,
     sections: &[StubTarget<'_>],
@@ -78,7 +78,7 @@ pub(crate) fn ask_model(
                 input_settings.synthetic.insert(section.id.clone(), records);
             }
             Err(error) => {
-                // A model that cannot be reached once is not asked a thousand times.
+                // After one error the model is not queried for the other sections.
                 tracing::warn!("no inputs from the model: {error}");
                 break;
             }
@@ -87,7 +87,7 @@ pub(crate) fn ask_model(
     Ok(())
 }
 
-/// A model that is asked over the network.
+/// A model behind a network service.
 struct ChatStubModel(Chat);
 
 impl StubModel for ChatStubModel {

@@ -38,12 +38,12 @@ pub(super) struct BreadthPhase<'a, 'p> {
     pub calls_per_cell: usize,
 }
 
-/// What the calls of a section have shown so far.
+/// The results of a section's calls so far.
 #[derive(Debug)]
 pub(super) struct SectionState<'a> {
     pub history: SectionHistory<'a>,
     pub baseline_calls: Vec<BaselineCall>,
-    /// Its module cannot be imported, so the section is not called.
+    /// Whether its module cannot be imported, so that the section is not called.
     pub has_failed_import: bool,
     /// Inputs for the baseline were generated; there may be none.
     pub has_baseline_plan: bool,
@@ -76,14 +76,14 @@ struct CellCalls {
     is_complete: bool,
 }
 
-/// What the calls of a stage showed.
+/// The results of the breadth phase, or of one stage of it.
 #[derive(Debug, Default)]
 pub(super) struct BreadthResult {
     pub cells: BTreeMap<CellIndex, Box<CallTally>>,
     pub incomplete_cells: BTreeSet<CellIndex>,
     pub verdicts: Vec<Verdict>,
     pub missing_packages: BTreeSet<MissingPackage>,
-    /// By batch.
+    /// The triage of each batch.
     pub triage: Vec<TriageResult>,
     /// The deadline did not come first.
     pub is_complete: bool,
@@ -120,7 +120,7 @@ impl BreadthResult {
 struct PlannedCall {
     cell: CellIndex,
     number: usize,
-    /// Of a baseline call that later scenarios reuse.
+    /// The input of a baseline call, which later scenarios reuse.
     input: Option<CallInput>,
     /// Position of the baseline call with the same input.
     baseline: Option<usize>,
@@ -208,8 +208,8 @@ impl<'a> BreadthPhase<'a, '_> {
         (MAX_BATCH_CALLS / self.calls_per_cell.max(1)).max(1)
     }
 
-    /// Calls some sections under the baseline; in later rounds those that have not returned, with
-    /// the hints that the calls before gave.
+    /// Calls these sections under the baseline; in later rounds those that have not returned yet,
+    /// with the hints learned from earlier calls.
     fn call_baseline(
         &self,
         batch: &[usize],
@@ -418,8 +418,8 @@ impl<'a> BreadthPhase<'a, '_> {
         for (number, (input, baseline)) in inputs.into_iter().enumerate() {
             // The same input has the same seed under the baseline and under faults.
             let mut call = planned_section.call(scenario, baseline.unwrap_or(number), Some(&input));
-            // The first call shows the lines that only this scenario reaches. Coverage slows calls
-            // down, so the others go without.
+            // The first call records the lines that only this scenario reaches. The others do not,
+            // since recording slows them down.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
             if scenario.has_own_inputs && input.strategy.follows_types() {
                 state.history.record_declared(&call);
@@ -467,7 +467,8 @@ impl<'a> BreadthPhase<'a, '_> {
         inputs
     }
 
-    /// Makes the calls, and evaluates those that the deadline let through in the order of the plan.
+    /// Makes the calls, and evaluates those that were made before the deadline, in the order of the
+    /// plan.
     fn make(
         &self,
         planned: Vec<PlannedCall>,

@@ -34,7 +34,7 @@ pub(super) struct DepthPhase<'a, 'p> {
     pub inputs: &'p InputSettings,
 }
 
-/// What exploring found, in a fixed order.
+/// The results of exploring, in a fixed order.
 #[derive(Debug, Default)]
 pub(super) struct DepthResult {
     pub verdicts: Vec<Verdict>,
@@ -135,7 +135,7 @@ impl DepthResult {
     }
 }
 
-/// The profile whose conditions are nearest to those of a call in depth.
+/// The profile whose conditions are closest to those of a call of the depth phase.
 fn scenario_of(call: &Call) -> &'static str {
     let conditions = &call.conditions;
     if conditions.burst.is_some() {

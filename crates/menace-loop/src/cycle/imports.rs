@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use menace_model::{Call, CallTarget, Outcome, SectionId, TargetKind, Verdict};
 use menace_sandbox::{SandboxError, SandboxSpec};
-use menace_scenario::judge::import_error;
+use menace_scenario::judge::{
+    Candidate, CandidateRerun, ConfirmedFinding, find_import_weakness, import_error, rerun_call,
+};
 use menace_track::CallTally;
 
 use super::breadth::{BreadthPhase, SectionState};
@@ -14,7 +16,7 @@ use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
 use super::plan::IMPORT_TIMEOUT_MS;
 use crate::calls::CallRunner;
 
-/// A module that cannot be imported.
+/// A module that cannot be imported: it failed twice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportFailure {
     /// Path below the repository.
@@ -25,24 +27,23 @@ pub struct ImportFailure {
     pub why: String,
     /// The package that is not installed, where that is the cause: then it is no finding.
     pub missing: Option<String>,
-    pub call: Call,
-    pub outcome: Outcome,
+    pub finding: ConfirmedFinding,
 }
 
 /// The imports of all modules, in the order of the plan.
 #[derive(Debug, Default)]
 pub(super) struct ImportResult {
-    /// Of all imports, repeated ones included.
+    /// Verdicts of all imports, including repeated ones.
     pub verdicts: Vec<Verdict>,
-    /// By the top level of the module.
+    /// Tallies by the top level of the module.
     pub tallies: BTreeMap<SectionId, CallTally>,
     pub failures: Vec<ImportFailure>,
 }
 
 impl<'a> BreadthPhase<'a, '_> {
-    /// Imports the modules of all sections under the baseline, and a second time those that fail: a
-    /// busy machine or a file that exists only at times may have caused it. None when the deadline
-    /// came first.
+    /// Imports the modules of all sections under the baseline, and failing ones a second time: a
+    /// busy machine, or a file that does not always exist, may have caused it. `None` if the
+    /// deadline passed before.
     pub(super) fn import_modules(
         &self,
         section_states: &mut [SectionState<'a>],
@@ -61,25 +62,35 @@ impl<'a> BreadthPhase<'a, '_> {
         else {
             return Ok(None);
         };
-        let has_failed = |position: &usize| outcomes[*position].verdict != Verdict::Returned;
-        let failed: Vec<usize> = (0..imports.len()).filter(has_failed).collect();
-        let reruns: Vec<PendingImport> =
-            failed.iter().map(|&position| imports[position].clone()).collect();
+        let made = imports.iter().zip(&outcomes).enumerate();
+        let candidates: Vec<(usize, Candidate)> = made
+            .filter_map(|(position, (import, outcome))| {
+                let weakness = find_import_weakness(outcome)?;
+                Some((position, Candidate::new(weakness, &import.call, outcome)))
+            })
+            .collect();
+        let rerun = |(position, candidate): &(usize, Candidate)| {
+            // The lines that it reaches are counted.
+            let call = Call { coverage: true, ..rerun_call(&candidate.call) };
+            PendingImport { call, ..imports[*position].clone() }
+        };
+        let reruns: Vec<PendingImport> = candidates.iter().map(rerun).collect();
         let caller = self.caller.with_grace();
         let Some(rerun_outcomes) = make_imports(&caller, &reruns, None, observer)? else {
             return Ok(None);
         };
         let mut result = ImportResult::default();
-        for (position, outcome) in failed.into_iter().zip(rerun_outcomes) {
+        for ((position, candidate), outcome) in candidates.into_iter().zip(rerun_outcomes) {
+            let rerun = CandidateRerun::judge_import(rerun_call(&candidate.call), outcome.clone());
             let first = std::mem::replace(&mut outcomes[position], outcome);
             result.verdicts.push(first.verdict);
+            let section = imports[position].section.clone();
+            let finding = candidate.confirm(rerun);
+            result.failures.extend(finding.map(|finding| ImportFailure::new(section, finding)));
         }
         for (PendingImport { section, call, .. }, outcome) in imports.into_iter().zip(outcomes) {
             result.verdicts.push(outcome.verdict);
-            result.tallies.entry(section.clone()).or_default().add(&call, &outcome, false);
-            if outcome.verdict != Verdict::Returned {
-                result.failures.push(ImportFailure::new(section, call, outcome));
-            }
+            result.tallies.entry(section).or_default().add(&call, &outcome, false);
         }
         for (planned, state) in self.plan.sections.iter().zip(section_states) {
             let path = &planned.module.path;
@@ -110,7 +121,7 @@ struct PendingImport {
     spec: SandboxSpec,
 }
 
-/// None when the deadline came before all were made.
+/// `None` if the deadline passed before all imports were made.
 fn make_imports(
     caller: &CallRunner<'_>,
     imports: &[PendingImport],
@@ -133,10 +144,10 @@ fn make_imports(
 }
 
 impl ImportFailure {
-    fn new(section: SectionId, call: Call, outcome: Outcome) -> Self {
-        let why = import_error(&outcome).unwrap_or_default();
-        let missing = missing_package(&outcome);
-        Self { module: section.path().to_owned(), section, why, missing, call, outcome }
+    fn new(section: SectionId, finding: ConfirmedFinding) -> Self {
+        let why = import_error(&finding.outcome).unwrap_or_default();
+        let missing = missing_package(&finding.outcome);
+        Self { module: section.path().to_owned(), section, why, missing, finding }
     }
 }
 

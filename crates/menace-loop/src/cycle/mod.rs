@@ -12,7 +12,7 @@
 //! | `result` | what the cycle found, and what it had no time for |
 //! | `observer` | the events of a run |
 //!
-//! Scores are computed by `menace-track`; storing results belongs to [`crate::run`].
+//! `menace-track` computes scores; [`crate::run`] stores results.
 
 #[expect(clippy::similar_names, reason = "a cell and a call are both terms of the glossary")]
 mod breadth;
@@ -54,15 +54,15 @@ pub use shared_run::{SharedRun, SharedRunPart};
 #[derive(Debug, Clone)]
 pub struct CycleBudget<'e> {
     pub calls_per_cell: usize,
-    /// None for a cycle without the depth phase.
+    /// `None` for a cycle without a depth phase.
     pub depth: Option<ExploreBudget>,
     pub seed: Seed,
-    /// For the inputs of the depth phase.
+    /// Settings for the inputs of the depth phase.
     pub inputs: &'e InputSettings,
 }
 
-/// Runs a cycle. The depth phase comes last, since it takes all the time that is left: cycles are
-/// compared by what comes before it.
+/// Runs a cycle. The depth phase comes last and uses all remaining time, so that cycles are
+/// compared by the phases before it.
 pub(crate) fn run(
     plan: &CyclePlan<'_>,
     facts: &RepositoryFacts<'_>,

@@ -5,11 +5,11 @@ use menace_model::{Call, Failure, FailureId, Outcome, SectionId};
 /// The stages of a cycle, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CycleStage {
-    /// Every module is imported in a sandbox of its own.
+    /// The imports of all modules, each in a sandbox of its own.
     Imports,
-    /// Every section is called under the baseline.
+    /// Calls of all sections under the baseline.
     Baseline,
-    /// Every section is called under each other scenario of its module.
+    /// Calls of all sections under the other scenarios of their modules.
     Scenarios,
     /// Sections are called one after the other in one process.
     SharedRun,
@@ -39,9 +39,9 @@ pub struct CompletedCall<'a> {
     pub scenario: Option<&'a str>,
     /// Position in its cell, or among the calls of its section in depth, counted from 0.
     pub number: usize,
-    /// False for calls that confirm a candidate of the breadth phase, run sections in a shared
-    /// process or measure time: the run's count leaves them out. True for all others, those that
-    /// confirm in the depth phase and second tries of imports included.
+    /// False for auxiliary calls, which confirm a candidate of the breadth phase, run sections in a
+    /// shared process or measure time: the run's count leaves them out. True for all others,
+    /// including reruns in the depth phase and repeated imports.
     pub is_counted: bool,
     pub call: &'a Call,
     pub outcome: &'a Outcome,
@@ -51,7 +51,7 @@ pub struct CompletedCall<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct ShownOccurrence<'a> {
     pub section: &'a SectionId,
-    /// As in [`CompletedCall`]: none for one of the latest calls outside of cells.
+    /// The scenario, as in [`CompletedCall`]; `None` for one of the latest calls outside of cells.
     pub scenario: Option<&'a str>,
     pub number: usize,
     pub failure: &'a FailureId,
@@ -59,7 +59,7 @@ pub struct ShownOccurrence<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub enum RunEvent<'a> {
-    /// A cycle over so many sections begins.
+    /// A cycle over this number of sections begins.
     PlanMade {
         sections: usize,
     },
@@ -73,7 +73,7 @@ pub enum RunEvent<'a> {
     OccurrenceShown(ShownOccurrence<'a>),
     /// A rerun has shown a weakness again.
     FindingConfirmed(&'a Failure),
-    /// For the user, at once.
+    /// A warning that the user should see at once.
     Warning(&'a str),
 }
 

@@ -40,7 +40,7 @@ pub struct PlannedScenario {
     pub inputs: InputSettings,
     /// Recorded answers of upstream services.
     recordings: Arc<[MockResponse]>,
-    /// Its inputs are generated for it, instead of taken from the baseline.
+    /// Whether inputs are generated for this scenario, instead of reusing those of the baseline.
     pub has_own_inputs: bool,
     pub is_baseline: bool,
 }
@@ -91,8 +91,8 @@ impl PlannedScenario {
             .filter(|confinement| *confinement != CallConfinement::DEFAULT)
     }
 
-    /// The upstream of a section that uses the network, so that it gets further than the first
-    /// connection: that of the preset, with the recorded answers, or else default answers.
+    /// The upstream for a section that uses the network, so that it gets further than its first
+    /// connection: that of the preset with its mocks, or else default answers.
     fn upstream(
         &self,
         configured: Option<UpstreamConfig>,
@@ -108,7 +108,7 @@ impl PlannedScenario {
     }
 }
 
-/// One cell of a plan: the positions of its section and of its scenario in the plan's lists.
+/// One cell of a plan: the indices of its section and its scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CellIndex {
     pub section: usize,
@@ -124,7 +124,7 @@ pub struct PlannedSection<'a> {
     pub target: CallTarget,
     pub spec: SandboxSpec,
     pub seed: Seed,
-    /// By itself or through functions that it calls.
+    /// Whether it uses the network: itself, or through functions that it calls.
     uses_network: bool,
 }
 
@@ -177,7 +177,7 @@ pub struct UncallableSection {
     pub why: String,
 }
 
-/// What a plan is made of, beside the source.
+/// Everything that a plan is made from, beside the source.
 #[derive(Debug)]
 pub struct PlanRequest<'a> {
     /// Presets of this cycle, with the settings applied.
@@ -197,7 +197,7 @@ pub trait SectionFilter: fmt::Debug {
     /// Whether any section of the module may be selected.
     fn has_module(&self, module: &ModuleReport) -> bool;
 
-    /// The same for a module that no longer exists.
+    /// Whether sections of a module that no longer exists would be selected.
     fn has_path(&self, path: &str) -> bool;
 
     fn has(&self, module: &ModuleReport, section: &Section) -> bool;

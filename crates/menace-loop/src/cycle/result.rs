@@ -1,4 +1,4 @@
-//! What a cycle found, and what it had no time for.
+//! The results of a cycle, and the work that it skipped.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub struct MissingPackage {
     pub package: String,
 }
 
-/// What a stage had no time for.
+/// Work that a stage skipped, because the deadline passed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkippedWork {
     pub count: usize,
@@ -91,7 +91,7 @@ pub struct CycleResult {
     /// Lines that calls outside of cells reached, by file.
     pub reached: BTreeMap<String, LineRanges>,
     pub failures: BTreeMap<FailureId, CountedFailure>,
-    /// Those of them that the breadth phase did not find.
+    /// Failures that the breadth phase did not find.
     pub beyond_breadth: BTreeSet<FailureId>,
     /// Inputs for later runs to begin with, as lines of a history file.
     pub history_lines: Vec<String>,
@@ -102,14 +102,15 @@ pub struct CycleResult {
     /// Additional calls that measure time; their number depends on the machine.
     pub timing_calls: u64,
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Stages and scenarios that the deadline cut, and what they skipped.
+    /// Stages and scenarios that the deadline ended early, with the skipped work.
     pub not_covered: Vec<(SkippedStage, SkippedWork)>,
     /// Cells with fewer calls than planned.
     pub incomplete_cells: BTreeSet<CellIndex>,
-    /// Nothing but the depth phase was cut: the cycle can be compared with others.
+    /// Whether at most the depth phase was ended early, so that the cycle can be compared with
+    /// others.
     pub is_breadth_complete: bool,
     pub depth: DepthCompletion,
-    /// None when there was no time, or fewer than two sections returned.
+    /// `None` if there was no time, or if fewer than two sections returned.
     pub shared_run: Option<SharedRun>,
     /// Milliseconds of a round trip, by the position of the scenario.
     pub round_trips: BTreeMap<usize, f64>,
@@ -172,7 +173,8 @@ impl CycleResult {
         failing.map(|(position, _)| position).collect()
     }
 
-    /// Of two with the same id, the one that the baseline shows is kept: it needs the least.
+    /// Of two failures with the same id, the one found under the baseline is kept, since it needs
+    /// no faults.
     fn add_failure(&mut self, failure: Failure, occurrences: u64) {
         match self.failures.entry(failure.id.clone()) {
             Entry::Vacant(free) => drop(free.insert(CountedFailure { failure, occurrences })),
@@ -213,7 +215,7 @@ impl CycleResult {
         let mut skipped: BTreeMap<usize, Vec<SectionId>> = BTreeMap::new();
         for (at, planned) in plan.sections.iter().enumerate() {
             let state = &section_states[at];
-            // There may be no input that the section can be called with.
+            // A section without calls may have no input with which it can be called.
             let has_calls = !state.baseline_calls.is_empty() || !state.has_baseline_plan;
             if state.has_failed_import || planned.target.kind == TargetKind::Module || !has_calls {
                 continue;

@@ -1,7 +1,7 @@
 //! Shared-process runs: sections are called one after the other in one process, and again in
-//! reverse order, so that each call meets the state that the others leave, as in production.
+//! reverse order, so that each call finds the state that the others leave, as in production.
 //!
-//! Invariant: the same calls are compared, isolated and in the shared process.
+//! Invariant: the calls in the shared process are compared with the same calls made in isolation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use super::plan::{CellIndex, PlannedSection};
 
 /// Sections in the shared process.
 const MAX_SECTIONS: usize = 64;
-/// Sections without failures join until there are so many.
+/// Sections without failures are added up to this number.
 const MIN_SECTIONS: usize = 8;
 const CALLS_PER_SECTION: usize = 2;
-/// For all calls of the shared process under the baseline.
+/// Timeout for all baseline calls of the shared process together.
 const BASELINE_TIMEOUT_MS: u64 = 20_000;
-/// Under each other scenario, sections are added until there are so many calls.
+/// The number of calls for which sections are chosen under each other scenario.
 const MAX_SCENARIO_CALLS: usize = 4;
-/// For all calls of the shared process under another scenario.
+/// Timeout for all calls of the shared process under another scenario together.
 const SCENARIO_TIMEOUT_MS: u64 = 5_000;
 
 #[derive(Debug)]
@@ -39,12 +39,12 @@ pub struct SharedRun {
     pub failures: Vec<String>,
 }
 
-/// The same calls under one scenario, in the shared process and isolated.
+/// The tallies of the same calls under one scenario, in the shared process and in isolation.
 #[derive(Debug)]
 pub struct SharedRunPart {
     pub scenario: usize,
     pub combined: CallTally,
-    /// By the position of the section.
+    /// By index of the section.
     pub isolated: BTreeMap<usize, CallTally>,
 }
 
@@ -78,7 +78,8 @@ impl BreadthPhase<'_, '_> {
         let mut parts = vec![baseline];
         for scenario in scenarios {
             let samples = self.scenario_samples(scenario, section_states, &sections);
-            // A fault hits another call in the shared process: a difference proves nothing.
+            // A fault hits another call in the shared process than in isolation, so a difference
+            // proves nothing.
             let part = self.run_shared_part(scenario, samples, &mut Vec::new(), observer)?;
             parts.extend(part);
         }
@@ -194,7 +195,7 @@ impl BreadthPhase<'_, '_> {
         &self.plan.sections[sample.section].section.id
     }
 
-    /// Calls that returned under the baseline: of failing sections first, then of others.
+    /// Calls that returned under the baseline: first those of failing sections, then others.
     fn baseline_samples(
         &self,
         section_states: &[SectionState<'_>],
@@ -260,7 +261,7 @@ impl BreadthPhase<'_, '_> {
         inputs.into_iter().map(move |(number, input)| {
             let scenario = &self.plan.scenarios[scenario];
             let mut call = self.plan.sections[section].call(scenario, number, Some(&input));
-            // Its cost is the same, isolated and in the shared process.
+            // Recording costs the same in isolation and in the shared process.
             call.coverage = true;
             SharedRunSample { section, call }
         })
@@ -298,7 +299,7 @@ fn has_no_timeout(state: &SectionState<'_>) -> bool {
     state.baseline_calls.iter().all(|baseline| baseline.outcome.verdict != Verdict::TimedOut)
 }
 
-/// Fault stats cover all steps: when the last fault of one step was injected is not known.
+/// Fault stats cover all steps, so times of the last injection cannot be assigned to a step.
 fn without_times(fault_stats: &[FaultStats]) -> Vec<FaultStats> {
     let stats = fault_stats.iter();
     stats.map(|stats| FaultStats { last_injected_ms: None, ..stats.clone() }).collect()
@@ -318,12 +319,13 @@ fn shared_call(samples: &[SharedRunSample], order: &[usize], timeout_ms: u64) ->
     }
 }
 
-/// All positions, and then all of them in reverse order.
+/// All indices, then all of them in reverse order.
 fn there_and_back(count: usize) -> Vec<usize> {
     (0..count).chain((0..count).rev()).collect()
 }
 
-/// Only the metrics that a step has, too: memory and files are measured for a whole process.
+/// Keeps only the metrics that a step has, too: memory and files are measured for the whole
+/// process.
 fn comparable_outcome(outcome: &Outcome) -> Outcome {
     let RuntimeMetrics { wall_ms, user_cpu_ms, system_cpu_ms, .. } = outcome.runtime_metrics;
     let runtime_metrics = RuntimeMetrics {

@@ -177,6 +177,9 @@ fn a_failed_import_is_rerun_before_it_is_reported() {
     let (result, calls) = imports_fail(2);
     assert_eq!((result.import_failures.len(), result.failures.len()), (1, 1));
     assert!(!calls.iter().any(is_half), "it was called");
+    let CountedFailure { failure, .. } = result.failures.values().next().expect("a failure");
+    let rerun = menace_scenario::judge::rerun_call(&failure.call);
+    assert_eq!(failure.call, rerun, "`menace repro` makes the call that confirmed it");
 }
 
 #[test]
@@ -220,8 +223,8 @@ def rich(text: str) -> str:
     return text.strip()
 ";
 
-/// Every eighth call of `rich` reaches a new line, and after so many calls it hangs. Returns how
-/// many calls `dull` had by then, and in all.
+/// Every eighth call of `rich` reaches a new line, and at the given call it hangs. Returns how many
+/// calls `dull` had by then, and in all.
 fn calls_of_dull_until_rich_hangs_at(call: usize) -> (usize, usize) {
     let made = AtomicUsize::new(0);
     let (result, calls) =

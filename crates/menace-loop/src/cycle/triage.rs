@@ -1,17 +1,15 @@
 //! Triage: candidates of the breadth phase → reruns → findings → failures.
 //!
 //! Whether an outcome shows a weakness, and whether a rerun confirms it, is decided by
-//! `menace_scenario::judge`. Findings of imports and of the depth phase, which have reruns of their
-//! own, are reported here, too.
+//! `menace_scenario::judge`. Findings of imports and of the depth phase, whose candidates are rerun
+//! there, are reported here, too.
 //! Invariant: a weakness that only one call has shown is never reported as a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Call, Failure, FailureId, Section};
 use menace_sandbox::SandboxError;
-use menace_scenario::judge::{
-    Candidate, CandidateRerun, ConfirmedFinding, find_import_weakness, rerun_call,
-};
+use menace_scenario::judge::{Candidate, CandidateRerun, ConfirmedFinding, rerun_call};
 
 use super::breadth::{BreadthPhase, EvaluatedCall, SectionState};
 use super::imports::ImportFailure;
@@ -38,7 +36,7 @@ struct CandidateOccurrence {
 /// A candidate after its rerun.
 #[derive(Debug, Default)]
 struct ResolvedCandidate {
-    /// None where the rerun did not confirm it.
+    /// `None` if the rerun did not confirm the candidate.
     failure: Option<FailureId>,
     /// Calls that showed the weakness after that.
     new_occurrences: Vec<CandidateOccurrence>,
@@ -64,7 +62,7 @@ impl CandidateQueue {
         }
     }
 
-    /// In the order of their sections.
+    /// Takes the waiting candidates, in the order of their sections.
     fn take_waiting(&mut self) -> Vec<(FailureId, QueuedCandidate)> {
         let mut waiting: Vec<(FailureId, QueuedCandidate)> =
             std::mem::take(&mut self.waiting).into_iter().collect();
@@ -90,14 +88,14 @@ pub(super) struct Triage<'a, 'p> {
     candidates: CandidateQueue,
 }
 
-/// What reruns and confirmed findings gave.
+/// The results of reruns.
 #[derive(Debug, Default)]
 pub(super) struct TriageResult {
-    /// With the number of occurrences.
+    /// Failures with their number of occurrences.
     pub failures: Vec<(Failure, u64)>,
     /// Further occurrences of failures that were confirmed before.
     pub new_occurrences: Vec<(FailureId, u64)>,
-    /// In place of failures that a package caused which is not installed.
+    /// Packages that are not installed, instead of the failures that this caused.
     pub missing_packages: Vec<MissingPackage>,
 }
 
@@ -241,7 +239,7 @@ impl<'a, 'p> Triage<'a, 'p> {
         self.candidates.unconfirmed.len() + self.candidates.waiting.len()
     }
 
-    /// Reports modules that failed to import twice, except for those that miss a package.
+    /// Reports modules that failed to import twice, unless a package is missing.
     pub(super) fn report_import_failures(
         &self,
         failures: &mut [ImportFailure],
@@ -250,17 +248,12 @@ impl<'a, 'p> Triage<'a, 'p> {
         let mut result = TriageResult::default();
         for import in failures {
             import.missing.take_if(|missing| self.plan.packages.contains(missing.as_str()));
-            let weakness = find_import_weakness(&import.outcome);
             let section = self.plan.top_level(&import.module);
-            let (None, Some(weakness), Some(section)) = (&import.missing, weakness, section) else {
-                continue;
-            };
-            let (call, outcome) = (import.call.clone(), import.outcome.clone());
-            let finding = ConfirmedFinding { weakness, call, outcome };
+            let (None, Some(section)) = (&import.missing, section) else { continue };
             let located = LocatedFinding {
                 section,
                 scenario: BASELINE,
-                finding,
+                finding: import.finding.clone(),
                 rerun: None,
                 occurrences: 1,
             };

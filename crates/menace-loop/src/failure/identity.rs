@@ -31,7 +31,7 @@ impl SourceLineCache {
         Self { root: root.to_owned(), files: RefCell::default() }
     }
 
-    /// The text of a line, trimmed; none for a blank line and one that does not exist.
+    /// The text of a line, trimmed; `None` for a blank line or one that does not exist.
     pub fn text(&self, place: &SourceLocation) -> Option<String> {
         let mut files = self.files.borrow_mut();
         let lines = files.entry(place.file.clone()).or_insert_with(|| {
@@ -159,7 +159,7 @@ fn place(weakness: &SectionWeakness, outcome: &Outcome) -> Option<SourceLocation
     }
 }
 
-/// Where a call waited or looped when it was killed.
+/// Where a call waited, or the loop that it ran, when it was killed.
 fn hang_location(
     kind: WeaknessKind,
     outcome: &Outcome,
@@ -184,8 +184,8 @@ fn location_of(frame: &StackFrame) -> SourceLocation {
     SourceLocation { file: frame.file.clone(), line: frame.line }
 }
 
-/// Where an exception came from that the section did not raise on purpose: a `raise` on purpose
-/// comes after the line that went wrong.
+/// Where an exception was raised that the section did not raise explicitly. (An explicit `raise`
+/// comes after the line where the problem is.)
 fn unintended_raise_location(outcome: &Outcome) -> Option<SourceLocation> {
     let raised = outcome.exception.as_ref()?;
     let is_on_purpose =
@@ -336,7 +336,7 @@ mod tests {
             (&[6][..], &[][..], 6),
             (&[], &[4, 5], 3),
             (&[], &[2, 4], 2),
-            // In no loop: where it was called from, or the first of them.
+            // Without a loop: where it was called from, or the first such line.
             (&[6], &[1, 6], 6),
             (&[], &[1, 6], 1),
         ] {

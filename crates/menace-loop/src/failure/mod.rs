@@ -1,16 +1,16 @@
 //! Failures: their ids, their reruns, and their smallest calls.
 //!
-//! Whether an outcome is a weakness is decided by `menace_scenario::judge`, which calls are smaller
-//! by `menace_scenario::shrink`; storing failures belongs to `menace-store`.
-//! Invariant: two failures are the same exactly when their ids are.
+//! `menace_scenario::judge` decides whether an outcome is a weakness, `menace_scenario::shrink`
+//! which calls are smaller; `menace-store` stores failures. Invariant: two failures are the same
+//! exactly when their ids are equal.
 
 mod identity;
 mod repro;
 mod shrink;
 
 pub use identity::{FailureEvidence, SourceLineCache};
-pub(crate) use repro::has_faults;
 pub use repro::{ReproResult, repro};
+pub(crate) use repro::{has_faults, repro_until};
 pub use shrink::{ShrinkRequest, ShrinkResult, shrink};
 
 use menace_sandbox::SandboxError;

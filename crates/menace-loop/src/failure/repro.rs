@@ -11,8 +11,8 @@ use menace_model::{
 };
 use menace_sandbox::{CallJob, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::judge::{
-    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness,
-    find_import_weakness, rerun_call, steep_growth_exponent,
+    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness, rerun_call,
+    steep_growth_exponent,
 };
 use menace_scenario::shrink::{largest_size, with_size};
 use menace_source::Analysis;
@@ -23,21 +23,24 @@ use crate::calls::{CallRunner, build_job};
 use crate::targets;
 
 /// Reruns of a failure that depends on scheduling or on measured time. All others, and all
-/// candidates of a run, have one.
+/// candidates of a run, are rerun once.
 const MAX_RERUNS: usize = 3;
-/// The shortest of so many measurements counts.
+/// How many times each size is measured; the shortest time counts.
 const MEASUREMENTS: usize = 3;
 /// Growth is measured at these fractions of the size: a quarter, a half, the whole.
 const SIZE_DIVISORS: [u64; 3] = [4, 2, 1];
+/// How often the sizes are doubled while the smallest is too quick to measure. Quadratic time grows
+/// by a factor of 64.
+const MAX_DOUBLINGS: usize = 3;
 
-/// What the rerun of a failure has shown.
+/// The result of a rerun of a failure.
 #[derive(Debug, Clone)]
 pub enum ReproResult {
-    /// The same failure.
+    /// The rerun shows the same failure.
     Still { outcome: Outcome },
     /// Another weakness.
     Other { weakness: SectionWeakness, outcome: Outcome },
-    /// No weakness.
+    /// The rerun shows no weakness.
     Fixed { outcome: Outcome },
     /// The section no longer exists, or cannot be called like this.
     Vanished { why: String },
@@ -49,12 +52,23 @@ pub fn repro(
     backend: &dyn SandboxBackend,
     analysis: &Analysis,
 ) -> Result<ReproResult, SandboxError> {
-    let attempts =
-        match ReproAttempts::new(failure, backend, analysis, 1, CancelToken::default(), None) {
-            Ok(attempts) => attempts,
-            Err(FailureError::Vanished { why, .. }) => return Ok(ReproResult::Vanished { why }),
-            Err(FailureError::Sandbox(error)) => return Err(error),
-        };
+    repro_until(failure, backend, analysis, &CancelToken::default(), None)
+}
+
+/// The same; [`SandboxError::Cancelled`] when the deadline comes first.
+pub(crate) fn repro_until(
+    failure: &Failure,
+    backend: &dyn SandboxBackend,
+    analysis: &Analysis,
+    cancel: &CancelToken,
+    deadline: Option<Instant>,
+) -> Result<ReproResult, SandboxError> {
+    let attempts = match ReproAttempts::new(failure, backend, analysis, 1, cancel.clone(), deadline)
+    {
+        Ok(attempts) => attempts,
+        Err(FailureError::Vanished { why, .. }) => return Ok(ReproResult::Vanished { why }),
+        Err(FailureError::Sandbox(error)) => return Err(error),
+    };
     let call = attempts.call();
     let reruns = match failure.kind {
         WeaknessKind::Race | WeaknessKind::Deadlock | WeaknessKind::Slow => MAX_RERUNS,
@@ -161,8 +175,7 @@ impl<'a> ReproAttempts<'a> {
             let baseline = baseline.as_ref().map(BaselineOutcome::from);
             let call = call.clone();
             reruns.push(if self.failure.kind == WeaknessKind::Import {
-                let weakness = find_import_weakness(&outcome);
-                CandidateRerun { call, outcome, weakness }
+                CandidateRerun::judge_import(call, outcome)
             } else {
                 CandidateRerun::judge(call, outcome, &self.history, baseline.as_ref())
             });
@@ -176,16 +189,44 @@ impl<'a> ReproAttempts<'a> {
     }
 
     /// Measures how time grows with the size of the input.
+    ///
+    /// On a machine faster than the one that found the failure, its sizes may be too quick to
+    /// measure: larger ones follow.
     fn measure_growth(&self, call: &Call) -> Result<CandidateRerun, SandboxError> {
-        let largest = largest_size(call).unwrap_or_default();
+        let Some(mut largest) = largest_size(call) else {
+            let outcome = self.make(vec![build_job(&self.spec, call.clone())])?.pop();
+            let outcome = outcome.ok_or(SandboxError::Cancelled)?;
+            return Ok(CandidateRerun { call: call.clone(), outcome, weakness: None });
+        };
+        let (mut samples, mut outcome) = self.measure_sizes(call, largest)?;
+        for _ in 0..MAX_DOUBLINGS {
+            if samples.first().is_none_or(GrowthSample::is_measurable) {
+                break;
+            }
+            largest *= 2;
+            (samples, outcome) = self.measure_sizes(call, largest)?;
+        }
+        let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
+            kind: WeaknessKind::Slow,
+            evidence: format!("time grows with the size to the power of {power:.1}"),
+            place: None,
+        });
+        Ok(CandidateRerun { call: call.clone(), outcome, weakness })
+    }
+
+    /// The shortest CPU time of each size up to the largest, and the last outcome of the largest.
+    fn measure_sizes(
+        &self,
+        call: &Call,
+        largest: u64,
+    ) -> Result<(Vec<GrowthSample>, Outcome), SandboxError> {
         let sizes = SIZE_DIVISORS.iter().map(|divisor| largest / divisor);
         let (sizes, grown): (Vec<u64>, Vec<Call>) =
             sizes.filter_map(|size| Some((size, with_size(call, size)?))).unzip();
-        // Sizes take turns: what else the machine does for a while slows down one call of each.
-        let calls: Vec<Call> = std::iter::repeat_n(grown, MEASUREMENTS).flatten().collect();
-        let calls = if calls.is_empty() { vec![call.clone()] } else { calls };
-        let jobs = calls.iter().map(|call| build_job(&self.spec, call.clone())).collect();
-        let mut outcomes = self.make(jobs)?;
+        // Sizes are measured in turns: a disturbance of the machine slows down one call of each
+        // size.
+        let turns = std::iter::repeat_n(grown, MEASUREMENTS).flatten();
+        let mut outcomes = self.make(turns.map(|call| build_job(&self.spec, call)).collect())?;
         let cpu_ms = |outcome: &Outcome| {
             outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms
         };
@@ -194,16 +235,11 @@ impl<'a> ReproAttempts<'a> {
             measured.map(cpu_ms).fold(f64::INFINITY, f64::min)
         };
         let by_size = sizes.iter().enumerate();
-        let samples: Vec<GrowthSample> = by_size
+        let samples = by_size
             .map(|(position, &size)| GrowthSample { size, cpu_ms: shortest(position) })
             .collect();
-        let weakness = steep_growth_exponent(&samples).map(|power| SectionWeakness {
-            kind: WeaknessKind::Slow,
-            evidence: format!("time grows with the size to the power of {power:.1}"),
-            place: None,
-        });
-        let Some(outcome) = outcomes.pop() else { return Err(SandboxError::Cancelled) };
-        Ok(CandidateRerun { call: call.clone(), outcome, weakness })
+        let outcome = outcomes.pop().ok_or(SandboxError::Cancelled)?;
+        Ok((samples, outcome))
     }
 }
 
@@ -217,7 +253,7 @@ fn baseline_conditions(call: &Call) -> CallConditions {
     CallConditions { upstream, ..CallConditions::default() }
 }
 
-/// The same input under the baseline, for a call with faults.
+/// The call without its faults; `None` if it has none.
 fn baseline_call(call: &Call) -> Option<Call> {
     let conditions = baseline_conditions(call);
     has_faults(call).then(|| Call { conditions, ..call.clone() })

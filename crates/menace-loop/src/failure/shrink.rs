@@ -18,26 +18,27 @@ pub struct ShrinkRequest {
     pub budget: usize,
     pub workers: usize,
     pub cancel: CancelToken,
-    /// After it, shrinking fails with [`SandboxError::Cancelled`](menace_sandbox::SandboxError).
+    /// After this time, shrinking fails with
+    /// [`SandboxError::Cancelled`](menace_sandbox::SandboxError).
     pub deadline: Option<Instant>,
 }
 
 /// A failure after shrinking.
 #[derive(Debug, Clone)]
 pub struct ShrinkResult {
-    /// With the smallest call that shows it.
+    /// The failure, with the smallest call that shows it.
     pub failure: Failure,
     /// Smaller calls that were tried.
     pub tried: usize,
     /// How often the call got smaller.
     pub steps: usize,
-    /// All smaller calls were tried, and none shows it.
+    /// Whether all smaller calls were tried, and none shows the failure.
     pub is_smallest: bool,
     /// Why the result is not smaller.
     pub note: Option<String>,
 }
 
-/// Shrinks until nothing smaller fails the same way, or until the budget is used up.
+/// Shrinks until no smaller call fails the same way, or until the budget is used up.
 pub fn shrink(
     failure: &Failure,
     backend: &dyn SandboxBackend,

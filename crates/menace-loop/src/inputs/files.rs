@@ -2,17 +2,14 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use menace_scenario::input::InputTemplates;
 use menace_scenario::input::history::{self, InputHistory};
 use menace_scenario::input::records::{self, InputRecordError};
 use menace_scenario::input::{InputSettings, ThreatIntensity};
 use menace_settings::{SettingValue, Settings};
+use menace_store::LOCK_TIMEOUT;
 use menace_store::files::{self, FileLock, write_atomic};
-
-/// Other runs may write the same input history.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputFileError {
@@ -22,8 +19,8 @@ pub enum InputFileError {
     Content(#[from] InputRecordError),
 }
 
-/// Reads the files that the settings name; one that is only the default may be missing. `threat`
-/// comes from the preset. Lines that are left out give warnings.
+/// Reads the files that the settings name; a file that only the default names may be missing.
+/// `threat` comes from the preset. Lines that are left out cause warnings.
 pub fn read(
     settings: &Settings,
     threat: ThreatIntensity,

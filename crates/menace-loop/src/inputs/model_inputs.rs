@@ -7,7 +7,7 @@ use menace_scenario::input::records::{InputRecord, InputRecordError};
 use menace_scenario::input::synthetic::{self, StubModel};
 use menace_store::files::write_atomic;
 
-/// Asks a model and caches its answers.
+/// Queries a model, and caches its answers.
 #[expect(missing_debug_implementations, reason = "a model need not have one")]
 pub struct ModelInputCache<'a> {
     model: &'a dyn StubModel,
@@ -19,7 +19,7 @@ impl<'a> ModelInputCache<'a> {
         Self { model, directory }
     }
 
-    /// Inputs for a section with this source: cached ones, else new ones.
+    /// Inputs for a section: from the cache, if its source is the same, else from the model.
     pub fn records(
         &self,
         section: &Section,
@@ -36,7 +36,8 @@ impl<'a> ModelInputCache<'a> {
             .model
             .complete(&prompt)
             .map_err(|reason| InputRecordError { place: self.model.name().to_owned(), reason })?;
-        // An answer that cannot be parsed is not cached: the model is asked again the next time.
+        // An answer that cannot be parsed is not cached, so that the model is queried again the
+        // next time.
         let records = synthetic::parse_answer(&text)?;
         if let Err(error) = write_atomic(&file, text.as_bytes()) {
             tracing::warn!("{error}; the model will be asked again");

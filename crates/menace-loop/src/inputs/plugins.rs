@@ -16,7 +16,7 @@ const FUNCTION: &str = "generate_stubs";
 const PLUGIN_ORIGIN: PluginOrigin =
     PluginOrigin { setting: "SANDBOX_STUB_PLUGINS", takes: "Python files and directories" };
 
-/// What a plugin receives about a section.
+/// The data about a section that a plugin receives.
 #[derive(Debug, Clone)]
 pub struct PluginSection {
     pub section: SectionId,
@@ -95,7 +95,7 @@ fn call(plugin: &PluginFile, section: &PluginSection, stubs: &[NamedArguments]) 
     }
 }
 
-/// The returned inputs; an error says what is wrong with them.
+/// The returned inputs, or what is wrong with them.
 fn parse_result(outcome: &Outcome) -> Result<Option<Vec<NamedArguments>>, String> {
     const SHAPE: &str = "expected a list of dictionaries from parameters to plain values, or None";
     if let Some(why) = plugin::call_error(outcome) {

@@ -22,12 +22,12 @@ const PLUGIN_ORIGIN: PluginOrigin = PluginOrigin {
     setting: "SANDBOX_METRICS_PLUGIN_DIR or `plugin_dirs` in SANDBOX_METRICS_FILE",
     takes: "directories of Python files",
 };
-/// Plugins receive so many of the last values of each history.
+/// How many of the last values of each history plugins receive.
 const MAX_HISTORY_VALUES: usize = 500;
 const MAX_NAME_BYTES: usize = 200;
 const EXPECTED_RESULT: &str = "expected a dictionary from names to finite numbers";
 
-/// What a plugin receives about the cycle that has just ended.
+/// The data about the last cycle that a plugin receives.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PluginInput {
     pub prev_roi: f64,
@@ -72,7 +72,7 @@ pub struct MetricPlugins {
 }
 
 impl MetricPlugins {
-    /// Finds the files in the directories; `limits` are those of each call.
+    /// Finds the plugins in the directories; `limits` apply to each of their calls.
     pub fn find(
         directories: &[PathBuf],
         limits: CallLimits,
@@ -168,7 +168,7 @@ fn list(values: &[f64]) -> Value {
 
 type PluginReply = (Vec<(String, f64)>, Vec<PluginPrediction>);
 
-/// The metrics and predictions in a plugin's result; an error says what is wrong with it.
+/// The metrics and predictions in a plugin's result, or what is wrong with it.
 fn parse_reply(plugin: &str, outcome: &Outcome) -> Result<PluginReply, String> {
     if let Some(why) = crate::plugin::call_error(outcome) {
         return Err(why);

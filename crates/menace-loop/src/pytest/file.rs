@@ -1,4 +1,4 @@
-//! Puts tests and what they use together into one file.
+//! Combines tests and the helpers that they use into one file.
 
 use std::collections::BTreeSet;
 use std::path::Path;

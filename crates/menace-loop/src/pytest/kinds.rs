@@ -1,4 +1,4 @@
-//! One test for one failure, by what is wrong.
+//! Writes the test for one failure, by the kind of its weakness.
 
 use menace_model::{
     Call, ConcurrencyBurst, Failure, ModuleReport, Section, TargetKind, Value, WeaknessKind,
@@ -21,7 +21,7 @@ const MEMORY_LIMIT_MB: u64 = 512;
 /// Width of the comment above a test.
 const MAX_COMMENT_COLUMNS: usize = 96;
 
-/// What a test does, line by line, and what it uses.
+/// The lines of a test, and the helpers that they use.
 struct TestBody {
     lines: Vec<String>,
     parts: Vec<TestHelper>,
@@ -39,7 +39,7 @@ pub(super) fn test(
     let fixtures = &failure.call.fixtures;
     let mut all = describe_failure(failure);
     if failure.kind != WeaknessKind::Import {
-        // An exception of the import says nothing about the section.
+        // An exception of the import is no property of the section.
         let qualname = &failure.call.target.qualname;
         let name = qualname.split('.').next().unwrap_or(qualname);
         all.push(format!("require_name({})", literal(name)));
@@ -243,7 +243,7 @@ fn build_injection_test(failure: &Failure) -> Result<TestBody, String> {
     let made =
         |path: &str| path.rsplit('/').next().is_some_and(|name| name.starts_with(INJECTION_MARKER));
     let makes_file = failure.outcome.files.touched.iter().any(|file| made(&file.path));
-    // What is raised is no part of an injection's identity, and says all the same which one it is.
+    // The exception is no part of an injection's identity, but shows which kind it is.
     let in_query = failure.outcome.exception.as_ref().is_some_and(|raised| {
         let mut classes = std::iter::once(&raised.kind).chain(&raised.bases);
         classes.any(|class| class == "sqlite3.OperationalError")
@@ -267,7 +267,7 @@ fn write_files(call: &Call) -> Vec<String> {
         .collect()
 }
 
-/// With an empty line before and after it.
+/// The function with an empty line before and after it.
 fn function(name: &str, source: &menace_model::PythonSource) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(source::function(name, source));

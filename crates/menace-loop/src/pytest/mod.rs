@@ -1,10 +1,9 @@
 //! Failures as pytest files, which fail today and need nothing but the repository and pytest.
 //!
-//! Text only: writing the files belongs to the command. What the tests have in common is in
-//! `parts/`, in Python; a file gets the parts that its tests use.
-//! Invariant: a test passes once the section returns, or raises on purpose, without the weakness,
-//! and never because the section was not found; a failure that cannot be shown without Menace is
-//! named and not exported.
+//! Text only: the command writes the files. Code that tests share is in `parts/`, in Python; a file
+//! gets the parts that its tests use. Invariant: a test passes once the section returns, or raises
+//! explicitly, without the weakness, and never because the section was not found; a failure that
+//! cannot be shown without Menace is named and not exported.
 
 mod file;
 mod kinds;
@@ -33,7 +32,7 @@ pub struct ExportedTestFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedExport {
     pub id: FailureId,
-    /// With the command that shows it, where there is one.
+    /// Why it was not exported, with the command that shows it if there is one.
     pub why: String,
 }
 

@@ -1,6 +1,6 @@
-//! What generated tests have in common, in Python.
+//! The Python code that generated tests share.
 
-/// A piece of Python that tests use. In the order in which they build on each other.
+/// A part of that code. Later ones build on earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TestHelper {
     Consume,
@@ -19,7 +19,7 @@ pub(super) enum TestHelper {
     Injection,
 }
 
-/// Where the repository is; every file begins with it.
+/// Finds the repository; every file begins with it.
 pub(super) const ROOT: &str = include_str!("parts/repository.py");
 
 impl TestHelper {

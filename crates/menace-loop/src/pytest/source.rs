@@ -85,7 +85,7 @@ pub(super) fn method(call: &Call) -> String {
     qualname.rsplit('.').next().unwrap_or(qualname).to_owned()
 }
 
-/// The same way up, from wherever the repository is.
+/// Replaces the number of parent directories in paths, which depends on where the repository is.
 pub(super) fn replace_parent_paths(call: &Call) -> Call {
     let mut call = call.clone();
     let CallStep { args, kwargs, .. } = &mut call.step;
@@ -106,7 +106,7 @@ pub(super) fn replace_parent_paths(call: &Call) -> Call {
     call
 }
 
-/// `def name():` with the imports, what has to be prepared, and the result.
+/// `def name():` with imports, preparing statements, and the result.
 pub(super) fn function(name: &str, source: &PythonSource) -> Vec<String> {
     let mut lines = vec![format!("def {name}():")];
     for statement in source.imports.iter().chain(&source.statements) {

@@ -1,4 +1,4 @@
-//! What follows from a cycle: continue or stop, which modules to leave out, which to run again.
+//! Decisions after a cycle: continue or stop, which modules to leave out, which to run again.
 //!
 //! | module | contents |
 //! |---|---|
@@ -7,9 +7,10 @@
 //! | `logs` | `threshold_log.jsonl`, `--forecast-log` |
 //! | `calibration` | the model of forecast errors |
 //! | `foresight` | the forecast of each module's stability |
-//! | `pilot` | a micro-pilot for each module on the border of a decision |
+//! | `pilot` | a micro-pilot for each borderline module |
 //!
-//! The statistics are in `menace-track`. Invariant: a cycle that was cut short decides nothing.
+//! The statistics are in `menace-track`. Invariant: no decision follows from a cycle that was ended
+//! early.
 
 mod calibration;
 mod foresight;
@@ -49,12 +50,12 @@ pub(super) use pilot::{PilotResults, test_borderline_modules};
 /// Bottlenecks of a module that are reported.
 const MAX_BOTTLENECKS: usize = 3;
 
-/// A scored cycle, and what decisions on it depend on.
+/// A scored cycle, and everything else that decisions about it depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecisionInput<'d> {
     pub request: &'d RunRequest<'d>,
     pub templates: &'d ColdStartTemplates,
-    /// When the cycle is decided on.
+    /// The time of the decision.
     pub at_ms: i64,
     pub cycle: u32,
     /// Which cycles this one compares with.
@@ -63,7 +64,7 @@ pub(super) struct DecisionInput<'d> {
     pub score: &'d CycleScore,
 }
 
-/// What the history says after a cycle.
+/// The decisions after a cycle.
 #[derive(Debug)]
 pub(super) struct CycleDecisions {
     convergence: ConvergenceReport,
@@ -77,7 +78,7 @@ pub(super) struct CycleDecisions {
     confidence: BTreeMap<String, f64>,
     bottlenecks: BTreeMap<String, Vec<RoiBottleneck>>,
     evidence: CalibrationEvidence,
-    /// Of the next ROI.
+    /// The calibrated forecast of the next ROI.
     calibration: CalibrationState,
     /// Modules whose ROI is not stable.
     collapse: BTreeMap<String, CollapsePrediction>,
@@ -191,7 +192,7 @@ impl DecisionInput<'_> {
 }
 
 impl CycleDecisions {
-    /// What the report says of the decisions.
+    /// The decisions as the report has them.
     pub(super) fn into_report(self, predictions: &MetricValues) -> DecisionReport {
         let mut convergence = self.convergence;
         convergence

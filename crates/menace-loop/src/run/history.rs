@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use menace_store::ModuleFlagsFile;
 use menace_store::files::{self, FileLock, LoadedFile};
+use menace_store::{LOCK_TIMEOUT, ModuleFlagsFile};
 use menace_track::predict::ForecastModelCache;
 use menace_track::{RoiHistory, Tracker};
 
@@ -17,8 +17,6 @@ use super::{RunError, RunRequest};
 
 /// Key in the history: hashes of the sources of flagged modules.
 const FLAGGED_SOURCES_KEY: &str = "flagged_sources";
-/// Other runs hold the lock for as long as it takes to write a file.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct HistoryStore {
@@ -34,7 +32,7 @@ pub(super) struct HistoryStore {
 #[derive(Debug)]
 pub(super) struct LeftOutModule {
     pub path: String,
-    /// Of the last cycle that called it.
+    /// The score in the last cycle that called the module.
     pub last_score: Option<ModuleScore>,
 }
 
@@ -145,11 +143,11 @@ impl HistoryStore {
         read_history(&path, self.recover)
     }
 
-    /// Lets `change` add to the history, and writes it. Returns the changed history, too.
+    /// Applies `change` to the history, and writes it. Returns the changed history, too.
     ///
-    /// `before` is the history as [`Self::read`] has returned it: `change` works on a copy of it,
-    /// so that other runs need not wait. Only if one of them has written meanwhile, it is repeated
-    /// with what is stored now, under the lock.
+    /// `before` is the history that [`Self::read`] has returned: `change` works on a copy of it, so
+    /// that other runs need not wait. Only if one of them has written meanwhile, it is repeated
+    /// with the stored history, under the lock.
     pub(super) fn update<T>(
         &mut self,
         before: &RoiHistory,
@@ -168,7 +166,7 @@ impl HistoryStore {
         Ok((result, history, warnings))
     }
 
-    /// Uses a tracker of this history that knows the forecast models so far.
+    /// Calls a function with a tracker of this history, which reuses the forecast models so far.
     pub(super) fn with_tracker<T>(
         &mut self,
         history: RoiHistory,
@@ -284,7 +282,7 @@ mod tests {
         let change = |tracker: &mut Tracker| {
             attempts.set(attempts.get() + 1);
             if attempts.get() == 1 {
-                // Would wait for the lock if it were held by now.
+                // This would wait for the lock if it were held.
                 let mut other = HistoryStore::new(directory.path(), false);
                 other.update(&RoiHistory::default(), |tracker| add(tracker, 0.1)).unwrap();
             }

@@ -4,17 +4,24 @@
 //! it, and a fixed one must not stay open.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use menace_model::{Failure, FailureId};
-use menace_store::{FailureRecord, FailureReport, RunWriter, Store, StoreResult};
+use menace_sandbox::SandboxError;
+use menace_store::{FailureRecord, FailureReport, Store, StoreResult};
 
-use super::{RunError, RunRequest, now_ms};
-use crate::cycle::{CountedFailure, CycleResult, RunEvent, RunObserver};
-use crate::failure::{ReproResult, repro};
+use super::RunRequest;
+use crate::cycle::CountedFailure;
+use crate::failure::{ReproResult, repro_until};
 
-/// Time for the checks after the deadline of the run.
-const RECHECK_GRACE: Duration = Duration::from_secs(10);
+/// An open failure of an earlier run, after its rerun.
+#[derive(Debug)]
+pub(super) enum RecheckedFailure {
+    Still(Failure),
+    /// There was no time to rerun it.
+    Unchecked(Failure),
+    Gone(FailureId),
+}
 
 #[derive(Debug)]
 pub(super) struct KnownFailures(BTreeMap<FailureId, FailureRecord>);
@@ -36,49 +43,49 @@ impl KnownFailures {
         report.collect()
     }
 
-    /// No earlier run found it, or it was gone and is back.
+    /// Whether no earlier run found it, or it was gone and is back.
     fn is_new(&self, id: &FailureId) -> bool {
         self.0.get(id).is_none_or(|record| record.gone_ms.is_some())
     }
 
-    /// Adds the open failures that this run has not found: with one occurrence where the reproducer
-    /// still shows it, with none where there was no time to run it.
-    pub(super) fn recheck(
-        &self,
-        request: &RunRequest<'_>,
-        result: &mut CycleResult,
-        writer: &RunWriter,
-        observer: &mut dyn RunObserver,
-    ) -> Result<(), RunError> {
-        let end = request.deadline.map(|deadline| deadline.max(Instant::now()) + RECHECK_GRACE);
+    /// Reruns the selected open failures that this run has not found, one with each step of the
+    /// iterator.
+    pub(super) fn recheck<'k>(
+        &'k self,
+        request: &'k RunRequest<'k>,
+        found: &BTreeMap<FailureId, CountedFailure>,
+    ) -> impl Iterator<Item = Result<RecheckedFailure, SandboxError>> + use<'k> {
         let open = self.0.values().filter(|record| record.gone_ms.is_none());
-        for FailureRecord { failure, .. } in open {
-            if result.failures.contains_key(&failure.id) || !is_selected(request, failure) {
-                continue;
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                result.add_failure_beyond_breadth(failure.clone(), 0);
-                continue;
-            }
-            match repro(failure, request.backend, request.analysis)? {
-                ReproResult::Still { outcome } => {
-                    let failure = Failure { outcome, ..failure.clone() };
-                    writer.record_failure(&failure, now_ms(), 1)?;
-                    observer.on_event(RunEvent::FindingConfirmed(&failure));
-                    result.add_failure_beyond_breadth(failure, 1);
+        let open = open.map(|record| &record.failure);
+        let missing: Vec<_> = open.filter(|one| !found.contains_key(&one.id)).collect();
+        let selected = missing.into_iter().filter(|failure| is_selected(request, failure));
+        selected.map(|failure| {
+            let RunRequest { backend, analysis, cancel, deadline, .. } = request;
+            let reproduced = if deadline.is_some_and(|end| Instant::now() >= end) {
+                Err(SandboxError::Cancelled)
+            } else {
+                repro_until(failure, *backend, analysis, cancel, *deadline)
+            };
+            match reproduced {
+                Ok(ReproResult::Still { outcome }) => {
+                    Ok(RecheckedFailure::Still(Failure { outcome, ..failure.clone() }))
                 }
-                ReproResult::Fixed { .. }
-                | ReproResult::Vanished { .. }
-                | ReproResult::Other { .. } => {
-                    writer.mark_failure_gone(failure.id.clone(), now_ms())?;
+                Ok(
+                    ReproResult::Fixed { .. }
+                    | ReproResult::Vanished { .. }
+                    | ReproResult::Other { .. },
+                ) => Ok(RecheckedFailure::Gone(failure.id.clone())),
+                // The time was up, before the call or during it.
+                Err(SandboxError::Cancelled) if !cancel.is_cancelled() => {
+                    Ok(RecheckedFailure::Unchecked(failure.clone()))
                 }
+                Err(error) => Err(error),
             }
-        }
-        Ok(())
+        })
     }
 }
 
-/// Its section is selected, or was deleted.
+/// Whether its section is selected, or was deleted.
 fn is_selected(request: &RunRequest<'_>, failure: &Failure) -> bool {
     let path = failure.section.path();
     let Some(module) = request.analysis.modules.iter().find(|module| module.path == path) else {

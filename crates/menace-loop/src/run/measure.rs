@@ -21,11 +21,11 @@ use crate::cycle::{
 };
 use crate::metrics::{MetricHistory, PluginInput, PluginMetrics, PluginPrediction};
 
-/// Forecasts of plugins are stored under names of their own: those without the prefix are the
-/// panel's, and decide how far the panel is trusted.
+/// Forecasts of plugins are stored under names with this prefix: those without it are the panel's,
+/// whose errors determine its reliability.
 pub(super) const PLUGIN_PREFIX: &str = "plugin:";
 
-/// What the calls of a cycle amount to.
+/// The metrics of a cycle, and the data they were computed from.
 #[derive(Debug)]
 pub(super) struct CycleMeasurement {
     pub scenarios: Vec<MeasuredScenario>,
@@ -33,7 +33,7 @@ pub(super) struct CycleMeasurement {
     pub cells: Vec<TalliedCell>,
     /// In the order of `cells`.
     pub cell_metrics: Vec<CellMetrics>,
-    /// Without those of the cells.
+    /// Metrics without those of the cells.
     pub metrics: CycleMetrics,
     /// The sources of the sections that shared a run, as one text.
     pub text_synergy: MetricValues,
@@ -83,11 +83,11 @@ fn external_measurements(joules: Option<f64>, before: &Tracker) -> ExternalMeasu
     }
 }
 
-/// What a cycle is measured with besides its calls.
+/// Measurements of a cycle that do not come from its calls.
 #[derive(Debug)]
 pub(super) struct CollectedExtras {
     joules: Option<f64>,
-    /// From metric plugins.
+    /// Metrics of plugins.
     custom: MetricValues,
     predictions: Vec<PluginPrediction>,
     text_synergy: MetricValues,
@@ -116,10 +116,10 @@ pub(super) fn collect_extras(
     Ok((CollectedExtras { joules, custom, predictions, text_synergy }, warnings))
 }
 
-/// By cell; boxed, since they are large.
+/// By cell; boxed because they are large.
 pub(super) type CellTallies = BTreeMap<CellIndex, Box<CallTally>>;
 
-/// What metrics are computed from.
+/// The data that metrics are computed from.
 #[derive(Debug)]
 pub(super) struct CycleParts {
     scenarios: Vec<MeasuredScenario>,
@@ -143,8 +143,8 @@ impl CycleParts {
         }
     }
 
-    /// The same, with what earlier cycles show. A module that needs a package which
-    /// is not installed is not measured.
+    /// The parts of a cycle, with data of earlier cycles. A module that needs a package which is
+    /// not installed is left out.
     pub(super) fn collect_measurable(
         request: &RunRequest<'_>,
         plan: &CyclePlan<'_>,
@@ -237,7 +237,8 @@ fn measured_scenario(planned: &PlannedScenario) -> MeasuredScenario {
     }
 }
 
-/// 0 for the baseline, 1 for a scenario of high severity, else the preset's threat intensity.
+/// How adverse a scenario is: 0 for the baseline, 1 for high severity, else the preset's threat
+/// intensity.
 fn stress(scenario: &PlannedScenario) -> f64 {
     match scenario.severity {
         _ if scenario.is_baseline => 0.0,
@@ -265,7 +266,7 @@ fn counted_failures(result: &CycleResult) -> Vec<ConfirmedFailure> {
     counted.map(|(_, known)| confirmed_failure(&known.failure)).collect()
 }
 
-/// All cells, imports first, in a fixed order.
+/// All cells in a fixed order, imports first.
 fn tallied_cells(
     plan: &CyclePlan<'_>,
     result: &CycleResult,

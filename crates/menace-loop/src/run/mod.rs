@@ -6,7 +6,7 @@
 //! | `engine` | plans a cycle and makes its calls |
 //! | `recorder` | stores calls while they are made |
 //! | `known_failures` | checks failures of earlier runs again |
-//! | `measure` | results of calls → metrics; plugins are called before |
+//! | `measure` | results of calls → metrics; calls the plugins before |
 //! | `synergy` | sections in one process compared with isolated runs |
 //! | `score` | metrics → ROI, deltas, discrepancies; appends the cycle to the history |
 //! | `presets`, `signatures` | what has changed since earlier cycles |
@@ -17,8 +17,8 @@
 //! | `warnings` | what the user should know beside the results |
 //! | `scoring_config` | the profile and the impact table that scores are computed with |
 //!
-//! Invariant: the history gets each cycle once and in order, also when runs share the data
-//! directory.
+//! Invariant: each cycle is added to the history once and in order, even if several runs use the
+//! data directory.
 
 mod decide;
 mod engine;
@@ -39,7 +39,7 @@ mod warnings;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use menace_model::{Seed, format_utc};
+use menace_model::{Seed, format_utc, now_ms};
 use menace_sandbox::{CancelToken, SandboxBackend, SandboxError};
 use menace_scenario::ConfigError;
 use menace_scenario::explore::ExploreBudget;
@@ -88,7 +88,7 @@ pub struct RunRequest<'a> {
     pub seed: Seed,
     pub cycles: u32,
     pub calls_per_cell: usize,
-    /// None for a run without depth phase.
+    /// `None` for a run without a depth phase.
     pub depth: Option<ExploreBudget>,
     pub workers: usize,
     pub cancel: CancelToken,
@@ -172,8 +172,8 @@ pub fn run(
     session.finish(finished, started)
 }
 
-/// The absolute path of the repository. Fails when the data directory belongs to another one that
-/// still exists; one that does not exist any more was moved.
+/// The absolute path of the repository. Fails when the data directory belongs to another repository
+/// that still exists; one that does not exist any more was moved.
 fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, RunError> {
     let path = request.repository.canonicalize();
     let path = path.unwrap_or_else(|_| request.repository.to_owned()).display().to_string();
@@ -186,7 +186,7 @@ fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, R
     }
 }
 
-/// What the calls of a run depend on, as stored with it.
+/// The settings that the calls of a run depend on, stored with the run.
 fn settings_json(request: &RunRequest<'_>) -> serde_json::Value {
     let sections = request.sections_text.as_str();
     serde_json::json!({
@@ -201,12 +201,8 @@ fn settings_json(request: &RunRequest<'_>) -> serde_json::Value {
     })
 }
 
-fn now_ms() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
-}
-
-/// `r-20261116-213500-ab12`: when it began, in UTC, and four digits that tell runs of one second
-/// apart.
+/// `r-20261116-213500-ab12`: the time in UTC at which the run began, and four digits that
+/// distinguish runs of one second.
 pub fn new_id(seed: Seed) -> RunId {
     let now = now_ms();
     let own = seed.derive(&format!("{now} {}", std::process::id())).0 & 0xffff;

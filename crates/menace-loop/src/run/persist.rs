@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use menace_model::now_ms;
 use menace_store::{
     CellKey, CellRecord, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId, RunWriter,
     ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
@@ -15,7 +16,7 @@ use super::decide::{CycleDecisions, DecisionInput, DecisionModels};
 use super::history::{HistoryStore, restorable_copy};
 use super::measure::CycleMeasurement;
 use super::warnings::RunWarning;
-use super::{RunError, RunRequest, now_ms};
+use super::{RunError, RunRequest};
 use crate::cycle::{CyclePlan, CycleResult};
 use crate::inputs;
 
@@ -102,7 +103,8 @@ impl DecidedCycle<'_> {
             history.flag_modules(request.repository, converged_modules, complete_modules)?;
         let began = Instant::now();
         self.write_rows(writer)?;
-        // A cycle that was cut short does not compare with others, here as in the history.
+        // A cycle that was ended early is not comparable with others, and is not in the history
+        // either.
         if score.is_complete {
             archive.append(cycle, &score.report)?;
         }

@@ -24,7 +24,7 @@ pub(super) fn for_cycle(
 /// Key in the history: fingerprints of the presets, by scenario.
 const PRESETS_KEY: &str = "scenario_presets";
 
-/// By scenario name, all severities together; equal for equal presets.
+/// By name of the scenario, all severities together; equal presets have equal fingerprints.
 pub(super) fn fingerprints(scenarios: &[PlannedScenario]) -> BTreeMap<String, String> {
     let mut hashers: BTreeMap<&str, blake3::Hasher> = BTreeMap::new();
     for scenario in scenarios {

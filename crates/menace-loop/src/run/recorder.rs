@@ -7,11 +7,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
-use menace_model::{FailureId, SectionId, Verdict};
+use menace_model::{FailureId, SectionId, Verdict, now_ms};
 use menace_sandbox::CancelToken;
 use menace_store::{CallRecord, CellKey, RunWriter, UncelledScenario};
 
-use super::now_ms;
 use crate::cycle::{CompletedCall, RunEvent, RunObserver, ShownOccurrence};
 
 /// Log target of the event that a call has ended.
@@ -34,10 +33,10 @@ pub(super) struct RunRecorder<'r> {
     recent: VecDeque<StoredCallKey>,
 }
 
-/// Where a call outside of cells is stored.
+/// The key under which a call outside of cells is stored.
 struct StoredCallKey {
     section: SectionId,
-    /// Its number in the event.
+    /// The number of the call in the event.
     event_number: usize,
     scenario: UncelledScenario,
     number: u32,

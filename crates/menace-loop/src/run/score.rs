@@ -1,8 +1,8 @@
 //! Scores a measured cycle against the earlier ones and adds it to their history.
 //!
 //! Reads no files, since scoring is repeated under the lock when the history has changed meanwhile.
-//! Invariant: a cycle that was cut short, or that compares with no earlier one, has no deltas; one
-//! that was cut short is not added.
+//! Invariant: a cycle that was ended early, or that is comparable with no earlier one, has no
+//! deltas; one that was ended early is not added to the history.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct CycleEntry<'c> {
     pub shared_run: Option<&'c SharedRun>,
     /// Which cycles this one compares with, see [`compared_selection`].
     pub selection: &'c str,
-    /// Nothing but the depth phase was cut short by the deadline.
+    /// Whether the deadline ended at most the depth phase early.
     pub is_complete: bool,
 }
 
@@ -42,7 +42,8 @@ pub(super) struct CycleScore {
     pub discrepancies: Vec<CycleDiscrepancy>,
     /// `pred_<metric>` for the next cycle.
     pub predictions: MetricValues,
-    /// Nothing but the depth phase was cut short by the deadline: it compares with other cycles.
+    /// Whether the deadline ended at most the depth phase early, so that the cycle is comparable
+    /// with others.
     pub is_complete: bool,
 }
 
@@ -69,7 +70,8 @@ impl CycleEntry<'_> {
         if !self.is_complete || !has_same_sections {
             clear_deltas(&mut report);
         } else if !has_same_modules {
-            // Other modules take part: single modules and sections still compare, sums do not.
+            // Other modules take part: figures of single modules and sections are comparable, sums
+            // are not.
             for scored in report.scenarios.values_mut().chain([&mut report.run]) {
                 scored.roi_delta = None;
             }
@@ -132,7 +134,7 @@ impl CycleEntry<'_> {
         report: &CycleReport,
         fingerprints: &BTreeMap<String, String>,
     ) {
-        // Before the update: compares what was predicted of this cycle with what was measured.
+        // Before the update: compares the predictions for this cycle with its metrics.
         tracker.compare_predictions(&tracker.predictor_panel(), report);
         tracker.update(report);
         presets::record(tracker.history_mut(), fingerprints);
@@ -158,7 +160,7 @@ fn clear_deltas(report: &mut CycleReport) {
     }
 }
 
-/// What the calls of a cycle used of the machine, under the names that forecasts use.
+/// The resources that the calls of a cycle used, under the names that forecasts use.
 fn used_resources(cells: &[TalliedCell]) -> BTreeMap<String, f64> {
     let costs = || cells.iter().map(|cell| cell.tally.costs());
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;

@@ -1,5 +1,5 @@
-//! What scores are computed with: the profile that turns metrics into ROI, and the severity of a
-//! failure in each module.
+//! The scoring config: the profile that computes ROI from metrics, and the severity of a failure in
+//! each module.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,20 +1,20 @@
 //! The cycles of a run, one after the other: call → measure → append → decide → persist.
 //!
-//! Each step takes what it needs and returns values and warnings; the session passes them on, and
-//! is the only place that collects warnings. The summary is built once, when all cycles are over.
+//! Each step receives values and returns values and warnings; the session passes them on, and is
+//! the only place that collects warnings. The summary is built once, after the last cycle.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use menace_model::{ModuleReport, Section, Seed};
-use menace_store::{FailureReport, RunEndRecord, RunReport, RunWriter};
+use menace_model::{ModuleReport, Section, Seed, now_ms};
+use menace_store::{RunEndRecord, RunReport, RunWriter};
 use menace_track::stats::templates::ColdStartTemplates;
 use menace_track::{Tracker, selection};
 
 use super::decide::{DecisionInput, DecisionModels, test_borderline_modules};
 use super::engine::CycleEngine;
 use super::history::HistoryStore;
-use super::known_failures::KnownFailures;
+use super::known_failures::{KnownFailures, RecheckedFailure};
 use super::measure::{self, CellTallies, CycleParts, EnergyMeter};
 use super::persist::{DecidedCycle, MetricArchive};
 use super::presets;
@@ -23,7 +23,7 @@ use super::score::{CycleEntry, compared_selection};
 use super::signatures::SectionSignatures;
 use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
 use super::warnings::{RunWarning, WarningLog};
-use super::{RunError, RunRequest, now_ms};
+use super::{RunError, RunRequest};
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
 
 pub(super) struct RunSession<'s> {
@@ -40,7 +40,7 @@ pub(super) struct RunSession<'s> {
 
 /// The calls of a cycle, before they are measured.
 struct MadeCalls {
-    /// Without its cells.
+    /// The result without its cells.
     result: CycleResult,
     /// Apart, since measuring takes them: they are too large to have twice.
     tallies: CellTallies,
@@ -56,7 +56,10 @@ impl RunSession<'_> {
         for cycle in 0..cycles {
             let Some(done) = self.run_cycle(cycle)? else {
                 if cycle == 0 {
-                    finished.rechecked = self.recheck_known()?;
+                    // A run that has no section to call.
+                    let mut result = CycleResult::default();
+                    self.recheck_known(&mut result)?;
+                    finished.rechecked = self.known.report(&result.failures);
                 }
                 break;
             };
@@ -117,7 +120,7 @@ impl RunSession<'_> {
         }
         let mut result = result?;
         if cycle == 0 {
-            self.known.recheck(request, &mut result, &self.writer, self.observer)?;
+            self.recheck_known(&mut result)?;
         }
         let tallies = std::mem::take(&mut result.cells);
         Ok(MadeCalls { result, tallies, joules: meter.stop() })
@@ -181,11 +184,23 @@ impl RunSession<'_> {
         Ok(ScoredCycle { result, measurement, score, decisions })
     }
 
-    /// Checks the failures of earlier runs for a run that has no section to call.
-    fn recheck_known(&mut self) -> Result<Vec<FailureReport>, RunError> {
-        let mut result = CycleResult::default();
-        self.known.recheck(self.request, &mut result, &self.writer, self.observer)?;
-        Ok(self.known.report(&result.failures))
+    /// Adds the open failures of earlier runs that this run has not found: with one occurrence
+    /// where the rerun still shows it, with none where there was no time for one.
+    fn recheck_known(&mut self, result: &mut CycleResult) -> Result<(), RunError> {
+        for rechecked in self.known.recheck(self.request, &result.failures) {
+            match rechecked? {
+                RecheckedFailure::Still(failure) => {
+                    self.writer.record_failure(&failure, now_ms(), 1)?;
+                    self.observer.on_event(RunEvent::FindingConfirmed(&failure));
+                    result.add_failure_beyond_breadth(failure, 1);
+                }
+                RecheckedFailure::Unchecked(failure) => {
+                    result.add_failure_beyond_breadth(failure, 0);
+                }
+                RecheckedFailure::Gone(id) => self.writer.mark_failure_gone(id, now_ms())?,
+            }
+        }
+        Ok(())
     }
 
     /// Tests the modules on the border of a decision, and stores the report of the run.
@@ -199,7 +214,7 @@ impl RunSession<'_> {
             test_borderline_modules(self.engine, &self.history, finished.last_score())?;
         self.warn(borderline.warnings.iter().cloned());
         if finished.last_score().is_none() {
-            // A run that called nothing has no decisions to report them with.
+            // A run without calls has no decisions in which to report them.
             self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
                 module: candidate.workflow_id.clone(),
                 status: candidate.status,
@@ -257,8 +272,8 @@ impl SectionFilter for UnflaggedFilter<'_> {
     }
 }
 
-/// Every cycle explores with other inputs; the first one with the seed of the run, so that runs of
-/// one cycle compare.
+/// Every cycle explores with other inputs; the first one uses the seed of the run, so that runs
+/// with one cycle are comparable.
 fn depth_seed(seed: Seed, cycle: u32) -> Seed {
     if cycle == 0 { seed } else { seed.derive("cycle").derive_nth(u64::from(cycle)) }
 }

@@ -21,7 +21,7 @@ pub(super) struct SectionSignatures<'r> {
 }
 
 impl<'r> SectionSignatures<'r> {
-    /// `modules` are all of the repository, `sections` selects those of the cycle.
+    /// `modules` are all of the repository; `sections` selects those of the cycle.
     pub(super) fn new(modules: &'r [ModuleReport], sections: &'r dyn SectionFilter) -> Self {
         Self { modules, sections }
     }
@@ -43,7 +43,7 @@ impl<'r> SectionSignatures<'r> {
 
     pub(super) fn record(&self, tracker: &mut Tracker) {
         let fields = tracker.extra_fields_mut();
-        // The first cycle stores all modules: what is missing later is new.
+        // The first cycle stores all modules: modules that appear later are new.
         let is_first = !fields.contains_key(SIGNATURES_KEY);
         let stored = fields.entry(SIGNATURES_KEY).or_insert_with(|| Map::new().into());
         let Some(stored) = stored.as_object_mut() else { return };

@@ -1,6 +1,6 @@
 //! Reduces each cycle to what the report needs, and makes the report of all of them.
 //!
-//! Invariant: the summary is built once, when all cycles are over.
+//! Invariant: the summary is built once, after the last cycle.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub(super) struct FinishedCycles {
     pub skipped: usize,
 }
 
-/// What a cycle adds to the report of the run.
+/// The part of a cycle that is added up in the run's report.
 #[derive(Debug)]
 struct CycleTotals {
     sections: Vec<SectionId>,
@@ -53,7 +53,7 @@ struct CycleTotals {
     converged_modules: BTreeSet<String>,
 }
 
-/// What the report says of the last cycle only.
+/// The part of the last cycle that the report shows.
 #[derive(Debug)]
 struct CycleDetails {
     score: CycleScore,
@@ -77,7 +77,7 @@ pub(super) struct FinishedCycle {
 /// A cycle that is measured, decided on and stored.
 #[derive(Debug)]
 pub(super) struct ScoredCycle {
-    /// Without its cells: the measurement has them.
+    /// The result without its cells, which the measurement has.
     pub result: CycleResult,
     pub measurement: CycleMeasurement,
     pub score: CycleScore,
@@ -112,7 +112,7 @@ impl ScoredCycle {
         if gaps.is_empty() { Ok(()) } else { Err(MissingScenariosError(gaps).into()) }
     }
 
-    /// Reduces the cycle to what the report needs: its cells are too many to keep.
+    /// Reduces the cycle to the parts that the report needs, since its cells are too many to keep.
     pub(super) fn reduce(self, plan: &CyclePlan<'_>, known: &KnownFailures) -> FinishedCycle {
         let Self { result, measurement, score, decisions } = self;
         let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
@@ -170,7 +170,7 @@ impl FinishedCycles {
         self.last = Some(cycle.details);
     }
 
-    /// None when no cycle called anything.
+    /// `None` if no cycle called anything.
     pub(super) fn last_score(&self) -> Option<&CycleScore> {
         self.last.as_ref().map(|last| &last.score)
     }
@@ -198,14 +198,14 @@ pub(super) struct RunSummary {
     calls: u64,
     timing_calls: u64,
     verdicts: BTreeMap<Verdict, u64>,
-    /// By identity.
+    /// By id of the failure.
     failures: BTreeMap<String, FailureReport>,
     not_covered: BTreeMap<SkippedStage, SkippedWork>,
     converged_modules: BTreeSet<String>,
     last: Option<CycleDetails>,
 }
 
-/// What is known only when all cycles are over.
+/// Data that is known only when the run is over.
 #[derive(Debug)]
 pub(super) struct RunEnding {
     pub elapsed: Duration,

@@ -42,7 +42,7 @@ impl SynergyMeasurement<'_> {
         FAULT_METRICS.iter().filter_map(|name| Some((*name, all.get(name)?))).collect()
     }
 
-    /// By scenario name, all severities together.
+    /// By name of the scenario, all severities together.
     pub(super) fn measure_scenarios(&self) -> BTreeMap<String, SynergyDelta> {
         let mut parts: BTreeMap<&str, Vec<&SharedRunPart>> = BTreeMap::new();
         for part in &self.shared_run.parts {

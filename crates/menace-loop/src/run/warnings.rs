@@ -1,4 +1,4 @@
-//! What the user should know about a run beside its results.
+//! Warnings of a run: what the user should know beside its results.
 //!
 //! Each step of a run returns its warnings; only [`WarningLog`] collects them.
 
@@ -17,7 +17,7 @@ pub(super) enum RunWarning {
     Store(StoreNotice),
     /// A damaged history has an intact copy.
     RestorableCopy(PathBuf),
-    /// From a metric plugin, with its file.
+    /// A warning of a metric plugin, with its file.
     Plugin(String),
     /// These modules are flagged from now on.
     ModulesConverged(Vec<String>),
@@ -26,14 +26,15 @@ pub(super) enum RunWarning {
         cycle: u32,
         cycles: u32,
     },
-    /// The ROI of a module is predicted to reach zero in so many cycles; none when it is there.
+    /// The ROI of a module is predicted to reach zero in this number of cycles; `None` if it
+    /// already has.
     RoiCollapse {
         module: String,
         cycles: Option<usize>,
     },
-    /// How many flagged modules were not called.
+    /// The number of modules that were not called because their ROI had converged.
     ModulesLeftOut(usize),
-    /// A module on the border of a decision, in a run that called nothing.
+    /// A borderline module, in a run without calls.
     Borderline {
         module: String,
         status: BorderlineStatus,
@@ -100,7 +101,7 @@ impl fmt::Display for RunWarning {
 pub(super) struct WarningLog(Vec<String>);
 
 impl WarningLog {
-    /// Adds what is new, and passes it on to the observer.
+    /// Adds new warnings, and passes them on to the observer.
     pub(super) fn add<W: Into<RunWarning>>(
         &mut self,
         warnings: impl IntoIterator<Item = W>,

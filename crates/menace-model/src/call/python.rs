@@ -1,4 +1,4 @@
-//! A call as Python source, for people.
+//! Prints a call as Python source, for display.
 
 use crate::{Call, TargetKind, Value, truncate_chars};
 
@@ -7,8 +7,8 @@ const MAX_SOURCE_CHARS: usize = 4_000;
 
 impl Call {
     /// `discount([], None)`, `Cart().add(item=1)`; `import shop.cart` for a module's top-level
-    /// code. Statements that have to run before follow as a comment:
-    /// `v1.pay()  # v1 = Cart(); v1.add(1)`.
+    /// code. Statements that have to run before follow as a comment: `v1.pay()  # v1 = Cart();
+    /// v1.add(1)`.
     pub fn to_python(&self) -> String {
         let name = self.target.qualname.as_str();
         if self.target.kind == TargetKind::Module {
@@ -36,7 +36,7 @@ impl Call {
             _ => format!("{callee}({})", arguments.join(", ")),
         };
         if !lets.is_empty() {
-            // A function has its body on the next line.
+            // The body of a function is on the line after its head.
             let statements: Vec<String> =
                 lets.iter().map(|one| one.replace(":\n    ", ": ")).collect();
             text = format!("{text}  # {}", statements.join("; "));

@@ -1,11 +1,11 @@
-//! When two descriptions are the same one.
+//! Equality of descriptions.
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
 use super::Value;
 
-/// Equal for the same number written the same way: NaN is one number, the two zeros are two.
+/// Bits for comparing numbers: NaN equals NaN, and the two zeros differ.
 fn canonical_bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }

@@ -1,13 +1,13 @@
-//! What is wrong with a description, and where.
+//! An error in a description, and its position.
 
 use std::fmt;
 
 /// Shown as `args[1].$tuple[0]: expected …, found …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError {
-    /// Where, in the notation for users; empty for the whole.
+    /// Position in the notation for users; empty for the whole value.
     pub place: String,
-    /// What was expected there, and what was found.
+    /// What was expected at that position, and what was found.
     pub reason: String,
 }
 

@@ -1,23 +1,23 @@
-//! Integers without a bound, kept as the text that the guest and Python's source can read.
+//! Integers of any size, stored as text that the guest and Python can read.
 //!
-//! Nothing is computed with them; they are only moved between decimal and hexadecimal.
+//! Nothing is computed with them; they are only converted between decimal and hexadecimal.
 
 use std::fmt::{self, Write as _};
 
 use super::Value;
 
-/// CPython reads and writes no decimal number of more digits (`sys.int_info`).
+/// CPython does not convert decimal numbers with more digits (`sys.int_info`).
 const MAX_DECIMAL_DIGITS: usize = 4300;
 
 /// Ten to the 19th, the largest power of ten in a `u64`.
 const DECIMAL_CHUNK: u64 = 10_000_000_000_000_000_000;
 const DECIMAL_CHUNK_DIGITS: usize = 19;
 
-/// An integer that is outside of `i64`, so that each integer is one [`Value`] only.
+/// An integer outside of the range of `i64`, so that each integer has only one [`Value`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PyBigInt {
     negative: bool,
-    /// Lowercase, no leading zero.
+    /// Lowercase digits without leading zeros.
     hex: String,
 }
 
@@ -31,9 +31,10 @@ impl PyBigInt {
         &self.hex
     }
 
-    /// The digits of the magnitude, if CPython reads as many.
+    /// The decimal digits of the magnitude, unless CPython would refuse to read that many.
     fn decimal_digits(&self) -> Option<String> {
-        // A hexadecimal digit is worth 1.2 decimal ones, so this bounds the quadratic work.
+        // A hexadecimal digit corresponds to 1.2 decimal ones, so this bounds the quadratic
+        // conversion.
         if self.hex.len() > MAX_DECIMAL_DIGITS {
             return None;
         }
@@ -51,7 +52,7 @@ impl PyBigInt {
     }
 }
 
-/// Decimal where CPython would read it, else hexadecimal: an integer literal of Python.
+/// An integer literal of Python: decimal where CPython can read it, else hexadecimal.
 impl fmt::Display for PyBigInt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.negative {
@@ -65,7 +66,7 @@ impl fmt::Display for PyBigInt {
 }
 
 impl Value {
-    /// An integer of any size: `-12`, `0xff`. None for everything else.
+    /// Parses an integer of any size: `-12`, `0xff`.
     pub fn parse_integer(text: &str) -> Option<Self> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -83,7 +84,7 @@ impl Value {
         Self::integer_from_hex(negative, &hex_from_limbs(&limbs_from_decimal(digits)))
     }
 
-    /// The integer with this magnitude. None unless it is hexadecimal digits.
+    /// The integer with this magnitude; `None` unless it consists of hexadecimal digits.
     pub fn integer_from_hex(negative: bool, digits: &str) -> Option<Self> {
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
@@ -108,7 +109,7 @@ impl From<u64> for Value {
     }
 }
 
-/// Least significant first, the last one not zero.
+/// Limbs, least significant first; the last one is not zero.
 fn limbs_from_hex(hex: &str) -> Vec<u64> {
     let chunks = hex.as_bytes().rchunks(16);
     chunks

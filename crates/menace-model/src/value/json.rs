@@ -1,6 +1,6 @@
-//! The notation for users: JSON, with `{"$tag": …}` for what JSON has no word for.
+//! The notation for users: JSON, with `{"$tag": …}` for values that JSON cannot represent.
 //!
-//! Described in `docs/values.md`. Invariant: what is written is read back as the same value.
+//! Described in `docs/values.md`. Invariant: reading what was written gives the same value.
 
 mod read;
 mod reader;
@@ -17,7 +17,7 @@ use self::reader::ValueReader;
 use self::tree::OrderedJson;
 use super::{Value, ValueError};
 
-/// Each tag, and the keys that may stand beside it.
+/// Each tag, and the keys that are allowed beside it.
 const VALUE_TAGS: [(&str, &[&str]); 24] = [
     ("$int", &[]),
     ("$float", &[]),
@@ -45,16 +45,16 @@ const VALUE_TAGS: [(&str, &[&str]); 24] = [
     ("$after", &["calls"]),
 ];
 
-/// From here on a JSON number may have been an integer that lost its digits, so that neither side
-/// uses plain numbers for such floats.
+/// A JSON number from this magnitude on may be an integer that lost digits in a parser, so such
+/// floats are always tagged.
 const MIN_AMBIGUOUS_FLOAT: f64 = 9_223_372_036_854_775_808.0;
 
-/// Is the number written as it is, without `$float`?
+/// Whether the number is written without `$float`.
 pub(super) fn is_plain_number(number: f64) -> bool {
     number.abs() < MIN_AMBIGUOUS_FLOAT
 }
 
-/// The keys, if the dict can be a plain object: different strings that look like no tag.
+/// The keys, if the dict can be written as a plain object: distinct strings that are no tags.
 pub(super) fn plain_object_keys(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
     let mut seen = HashSet::new();
     pairs
@@ -69,17 +69,17 @@ pub(super) fn plain_object_keys(pairs: &[(Value, Value)]) -> Option<Vec<&str>> {
 }
 
 impl Value {
-    /// One value.
+    /// Parses one value.
     pub fn from_json(text: &str) -> Result<Self, ValueError> {
         ValueReader::starting_at("").read_value(parse_json("", text)?)
     }
 
-    /// Positional arguments: a list of values. Errors begin with `args`.
+    /// Parses positional arguments: a list of values. Positions in errors begin with `args`.
     pub fn args_from_json(text: &str) -> Result<Vec<Self>, ValueError> {
         ValueReader::starting_at("args").read_items(parse_json("args", text)?)
     }
 
-    /// Keyword arguments: an object of values. Errors begin with `kwargs`.
+    /// Parses keyword arguments: an object of values. Positions in errors begin with `kwargs`.
     pub fn kwargs_from_json(text: &str) -> Result<Vec<(String, Self)>, ValueError> {
         ValueReader::starting_at("kwargs").read_named(parse_json("kwargs", text)?)
     }

@@ -1,10 +1,10 @@
-//! Does every `Again` have something to name?
+//! Checks that every `SharedRef` refers to a label that is defined before it.
 
 use std::collections::BTreeMap;
 
 use super::{Value, ValueError};
 
-/// Can the labelled value be named yet?
+/// Whether the labelled value can be referred to.
 #[derive(PartialEq)]
 enum LabelState {
     Building,
@@ -12,11 +12,11 @@ enum LabelState {
 }
 
 impl Value {
-    /// Checks the labels of values that are built together and in this order: the receiver, the
-    /// arguments and the keyword arguments of one call.
+    /// Checks the labels of values that are built together and in this order: receiver, arguments
+    /// and keyword arguments of one call.
     ///
-    /// A label is given once, and named only where the value is known: after it or, for lists,
-    /// dicts and sets, inside of it.
+    /// A label is defined once, and used only after its value, or inside of it for lists, dicts and
+    /// sets.
     pub fn check_labels<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<(), ValueError> {
         let mut labels = BTreeMap::new();
         values.into_iter().try_for_each(|value| check_value_labels(value, &mut labels))

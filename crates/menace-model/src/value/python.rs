@@ -1,7 +1,7 @@
 //! Prints source that rebuilds a value, for CPython 3.8 and later.
 //!
-//! Values are expected to have labels in order ([`Value::check_labels`]); with others the source
-//! raises a `NameError`.
+//! Labels are expected to be valid ([`Value::check_labels`]); otherwise the source raises a
+//! `NameError`.
 
 mod literal;
 mod names;
@@ -12,15 +12,15 @@ use std::fmt;
 use self::names::PythonNames;
 use super::{MethodCall, Value};
 
-/// The parser of CPython 3.8 gives up at about 90 brackets; deeper parts get a name of their own.
+/// The parser of CPython 3.8 stops at about 90 brackets; deeper parts are assigned to a name.
 const MAX_BRACKETS: usize = 40;
 
-/// Statements that prepare, then one expression. Its `Display` is all of it, a line for each.
+/// Python source: statements that prepare, then one expression. `Display` prints all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSource {
     /// `import datetime`, `from shop.models import Book`.
     pub imports: BTreeSet<String>,
-    /// What has to be run first, because the value has parts that it holds twice or that hold
+    /// Statements that have to run first, for parts that occur more than once or contain
     /// themselves: `v1 = []`, `v1.append(v1)`.
     pub statements: Vec<String>,
     pub expression: String,
@@ -36,9 +36,9 @@ impl fmt::Display for PythonSource {
 }
 
 impl Value {
-    /// Python source whose expression gives this value.
+    /// Python source whose expression evaluates to this value.
     ///
-    /// A whole call is a value too: [`Value::New`] with the function as `class`.
+    /// A whole call is a value, too: [`Value::New`] with the function as `class`.
     pub fn to_python(&self) -> PythonSource {
         let mut printer = PythonPrinter::default();
         let expression = printer.print(self).text;
@@ -49,8 +49,8 @@ impl Value {
         }
     }
 
-    /// The expressions of several values, after the statements that prepare them: names are unique,
-    /// and an object that two values share is built once.
+    /// The statements and expressions for several values: names are unique, and an object that two
+    /// values share is built once.
     pub fn all_to_python<'a>(
         values: impl IntoIterator<Item = &'a Self>,
     ) -> (Vec<String>, Vec<String>) {
@@ -60,18 +60,18 @@ impl Value {
     }
 }
 
-/// An expression, and what has to be put around it.
+/// An expression, and how tightly it binds.
 struct PythonExpression {
     text: String,
     binding: BindingStrength,
 }
 
-/// How tightly the outermost operator of an expression binds; the tightest first.
+/// The binding strength of an expression's outermost operator, tightest first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum BindingStrength {
-    /// `.attribute` can follow.
+    /// `.attribute` can follow it.
     Primary,
-    /// A number, whose point or sign would be misread.
+    /// A number, after which a point would be misread.
     Number,
     Product,
     Lambda,
@@ -86,7 +86,7 @@ impl PythonExpression {
         Self { text: text.into(), binding: BindingStrength::Number }
     }
 
-    /// With brackets unless it binds at least as tightly.
+    /// Adds parentheses unless it binds at least as tightly.
     fn parenthesized_for(self, binding: &BindingStrength) -> String {
         if self.binding <= *binding { self.text } else { format!("({})", self.text) }
     }
@@ -97,7 +97,7 @@ struct PythonPrinter {
     names: PythonNames,
     statements: Vec<String>,
     labels: BTreeMap<u32, String>,
-    /// How many brackets are open.
+    /// The number of open brackets.
     brackets: usize,
 }
 
@@ -168,7 +168,7 @@ impl PythonPrinter {
         }
     }
 
-    /// A value that holds others in brackets.
+    /// Prints a value that has others inside of brackets.
     fn print_nested(&mut self, value: &Value) -> String {
         match value {
             Value::List(items) => format!("[{}]", self.print_items(items)),
@@ -244,13 +244,13 @@ impl PythonPrinter {
         if number.is_finite() {
             return format!("{number:?}");
         }
-        // Rust prints `NaN` and `inf`, and Python reads both.
+        // Rust prints `NaN` and `inf`, and Python reads both in lower case.
         let word = number.to_string().to_lowercase();
         format!("{}('{word}')", self.names.builtin_name("float"))
     }
 
-    /// What a function can use again and again: made outside unless it cannot be changed, so that
-    /// it is the same object each time.
+    /// A value that a function uses repeatedly: assigned to a name outside of it, unless it is
+    /// immutable, so that it is the same object each time.
     fn print_once(&mut self, value: &Value) -> String {
         match value {
             Value::None
@@ -273,7 +273,7 @@ impl PythonPrinter {
         }
     }
 
-    /// Defines a function that no lambda can stand for.
+    /// Defines a function that cannot be written as a lambda.
     fn define_function(&mut self, value: &Value) -> String {
         let (keyword, body) = match value {
             Value::Raises(error) => ("def", format!("raise {}", self.print_once(error))),
@@ -297,7 +297,7 @@ impl PythonPrinter {
         name
     }
 
-    /// The items, made once.
+    /// A tuple of items that are evaluated once.
     fn print_sequence(&mut self, items: &[Value]) -> String {
         if items.is_empty() {
             "()".to_owned()
@@ -338,14 +338,14 @@ impl PythonPrinter {
         name
     }
 
-    /// A container that holds itself: made empty, then filled.
+    /// A container that contains itself: created empty, then filled.
     fn print_cycle(&mut self, label: u32, value: &Value) -> String {
         let name = self.names.fresh_name();
         let empty = match value {
             Value::List(_) => "[]".to_owned(),
             Value::Dict(_) => "{}".to_owned(),
             Value::Set(_) => format!("{}()", self.names.builtin_name("set")),
-            // Nothing else can; `check_labels` says so.
+            // Other values cannot contain themselves; `check_labels` reports them.
             other => {
                 let text = self.print(other).text;
                 self.statements.push(format!("{name} = {text}"));
@@ -386,7 +386,7 @@ fn print_lambda(result: &str) -> PythonExpression {
     }
 }
 
-/// Is the label named anywhere inside?
+/// Whether the label is used anywhere inside.
 fn mentions_label(value: &Value, label: u32) -> bool {
     let mut found = *value == Value::SharedRef(label);
     value.each_child(&mut |child| found = found || mentions_label(child, label));

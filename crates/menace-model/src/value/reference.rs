@@ -1,4 +1,4 @@
-//! Where something is found in Python: a module, and the way from there.
+//! A reference to a Python object: a module, and the attributes to follow from there.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub struct PyReference {
     qualname: String,
 }
 
-/// The text leads nowhere.
+/// The text is no valid reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PyReferenceError {
     text: String,
@@ -22,7 +22,7 @@ pub struct PyReferenceError {
 impl PyReference {
     pub fn new(module: &str, qualname: &str) -> Result<Self, PyReferenceError> {
         let is_path = |path: &str| path.split('.').all(|name| !name.is_empty());
-        // `<locals>` and `<lambda>` are no attributes of anything.
+        // `<locals>` and `<lambda>` cannot be reached as attributes.
         if is_path(module)
             && is_path(qualname)
             && !format!("{module}{qualname}").contains([':', '<'])

@@ -1,4 +1,4 @@
-//! What has to hold for every value.
+//! Properties of all values.
 
 mod generate;
 mod notation;

@@ -1,21 +1,21 @@
-//! Python's `str`: like Rust's, but it may hold surrogates that have no partner.
+//! Python's `str`: like Rust's, but it may contain unpaired surrogates.
 
 use std::fmt;
 
-/// A Python string. Costs nothing to make from a Rust one, nor to look at as one.
+/// A Python string. Conversion from a Rust string and access as one cost nothing.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyString(PyStringRepr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum PyStringRepr {
     Plain(String),
-    /// Like UTF-8, with surrogates in three bytes each, as Python's `surrogatepass` has it. Never
-    /// valid UTF-8, so that every string has one form only.
+    /// UTF-8 in which surrogates have three bytes, as in Python's `surrogatepass`. Never valid
+    /// UTF-8, so that every string has only one representation.
     Surrogates(Vec<u8>),
 }
 
 impl PyString {
-    /// None for bytes that Python's `bytes.decode("utf-8", "surrogatepass")` refuses.
+    /// `None` for bytes that Python's `bytes.decode("utf-8", "surrogatepass")` rejects.
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let bytes = match String::from_utf8(bytes) {
             Ok(text) => return Some(Self::from(text)),
@@ -28,7 +28,7 @@ impl PyString {
         Some(Self(PyStringRepr::Surrogates(bytes)))
     }
 
-    /// None when a number is no code point.
+    /// `None` if a number is no code point.
     pub fn from_code_points(points: impl IntoIterator<Item = u32>) -> Option<Self> {
         let mut bytes = Vec::new();
         for point in points {
@@ -44,7 +44,7 @@ impl PyString {
         Self::from_bytes(bytes)
     }
 
-    /// None when there is a surrogate in it.
+    /// `None` if the string contains a surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match &self.0 {
             PyStringRepr::Plain(text) => Some(text),
@@ -52,7 +52,7 @@ impl PyString {
         }
     }
 
-    /// UTF-8, with surrogates in three bytes each, as Python's `surrogatepass` has it.
+    /// UTF-8, with surrogates in three bytes, as in Python's `surrogatepass`.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             PyStringRepr::Plain(text) => text.as_bytes(),

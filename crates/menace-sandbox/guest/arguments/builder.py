@@ -17,12 +17,12 @@ def _make_constant(value: object) -> Callable:
     return constant
 
 
-# With globals of its own, so that `__globals__` of the callable does not lead to the harness.
+# Callables for the guest get globals of their own: `__globals__` must not lead to the harness.
 STUB_GLOBALS = {"__name__": "stub", "__builtins__": {}}
 
 
 def detach_globals(maker: Any) -> Callable:
-    """The maker of a callable, cut off from the harness."""
+    """A copy of the function with `STUB_GLOBALS`, which do not lead to the harness."""
     return type(maker)(maker.__code__, STUB_GLOBALS)
 
 
@@ -39,13 +39,13 @@ class Builder:
         self.remembered: dict = {}
 
     def build(self, described: object) -> object:
-        """The value that a description stands for."""
+        """Builds the described value."""
         if type(described) is not tuple:
             return described
         return MAKERS[described[0]](self, described, None)
 
     def call(self, function: Callable, args: list, kwargs: list) -> object:
-        """Calls with described arguments."""
+        """Calls the function with described arguments."""
         positional = []
         for value in args:
             positional.append(self.build(value))
@@ -125,7 +125,7 @@ class Builder:
         return _make_constant(self.build(described[1]))
 
     def _stub(self, described: Any, _label: int | None) -> object:
-        # Loaded by the calls that need it only.
+        # Loaded only by calls that have such values.
         from arguments.stubs import STUBS
 
         return STUBS[described[0]](self, described)

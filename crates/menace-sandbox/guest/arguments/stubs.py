@@ -1,8 +1,8 @@
-"""Makes what stands in for the objects that a section expects: callables, instances of classes that
-exist only for the call, objects with a past.
+"""Makes stand-ins for objects that a section expects: callables, instances of classes that exist
+only for the call, objects whose methods have been called before.
 
-Invariant: a guest that looks at what it was given (`__globals__`, `__module__`) finds nothing of
-the harness.
+Invariant: a guest that inspects its arguments (`__globals__`, `__module__`) finds nothing of the
+harness.
 """
 
 from __future__ import annotations

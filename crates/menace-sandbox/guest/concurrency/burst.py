@@ -22,11 +22,11 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.call import CallProgress
     from runtime.zygote import Zygote
 
-# Of the call's time, for all of it; each way has a quarter of that at most.
+# The share of the call's timeout for the whole burst; each mode has at most a quarter of that.
 TIME_SHARE = 0.6
-# Instructions between two turns, at most: some races want to be interrupted often, some seldom.
+# The most instructions between two thread switches: some races need frequent switches, some rare.
 GAPS = (1, 4, 2, 15, 3, 60)
-# Runs at once that take so much longer than one after the other never end.
+# Concurrent runs that take this many times longer than sequential ones count as hanging.
 MAX_SLOWDOWN = 20
 SLACK_SECONDS = 0.5
 MAX_REPORT_BYTES = 4 << 20
@@ -35,7 +35,7 @@ OTHER_SEED = 0x5EED
 
 
 class Burst:
-    """How many runs at once, and what came of them."""
+    """The burst of one call: its number of runs, and its report."""
 
     def __init__(self, wanted: list, zygote: Zygote, progress: CallProgress, call: dict) -> None:
         self.threads, self.tasks, timeout_ms = wanted
@@ -46,7 +46,7 @@ class Burst:
         self.reported: dict | None = None
 
     def run(self, function: Callable, args: Sequence, kwargs: dict, receiver: object) -> None:
-        """All ways, until one shows something."""
+        """Runs all modes, until one shows a difference."""
         is_async = _is_async(function)
         count = self.tasks if is_async else self.threads
         if count < 2:
@@ -54,9 +54,9 @@ class Burst:
         self.deadline = monotonic() + self.seconds
         modes = _BurstModes(self, function, args, kwargs, receiver, is_async)
         sequential = modes.run("alone", count)
-        # Tasks that are given up end too, which says nothing.
+        # For tasks this cannot be decided: tasks that were given up count as ended.
         if not is_async and _is_stuck_after_one_run(sequential):
-            # The next run waits for ever, even without concurrency.
+            # The next run waits for ever, even sequentially.
             reported = _empty_report()
             reported.update(
                 finished=_count_ended(sequential),
@@ -95,22 +95,22 @@ def _count_ended(result: dict | None) -> int:
 
 
 def _is_stuck_after_one_run(result: dict | None) -> bool:
-    """Whether a run that ended left things such that the next one cannot go on."""
+    """Whether a run that ended left state in which the next one cannot continue."""
     if result is None or "signal" in result or _count_ended(result) == 0 or result["over"]:
         return False
     return result["stuck"] or _stalled(result, result["first"])
 
 
 def _stalled(result: dict | None, usual: float) -> bool:
-    """Where the kernel does not show that a thread waits: it took too long, and made no progress
-    for most of that time. On a busy machine there is slow progress.
+    """Where the kernel does not show that a thread waits: whether the runs took too long, and made
+    no progress for most of that time. On a busy machine there is slow progress.
     """
     is_late = result["seconds"] > usual * MAX_SLOWDOWN + SLACK_SECONDS
     return is_late and result["still"] * 2 > result["seconds"]
 
 
 def _is_complete(result: dict | None, count: int) -> bool:
-    """Whether all runs came to an end."""
+    """Whether all runs ended."""
     if result is None or "signal" in result:
         return False
     return result["over"] and _count_ended(result) == count
@@ -128,7 +128,7 @@ def _empty_report() -> dict:
 
 
 def _compare(result: dict | None, sequential: dict, repeated: dict | None, count: int) -> dict:
-    """What differs between runs at once and two times one after the other."""
+    """Compares concurrent runs with two rounds of sequential ones."""
     reported = _empty_report()
     if result is None or "signal" in result:
         # The process ended before it could report.
@@ -144,7 +144,7 @@ def _compare(result: dict | None, sequential: dict, repeated: dict | None, count
     reported["raised"] = sorted(set(result["raised"]) - known)
     reported["distinct_results"] = len(set(result["results"]))
     if reported["finished"] == count:
-        # What comes out differently each time, even alone, says nothing.
+        # Values that differ between sequential rounds prove nothing.
         reported["differs"] = any(
             sequential[what] == repeated[what] != result[what]
             for what in ("results", "raised", "state")
@@ -153,7 +153,7 @@ def _compare(result: dict | None, sequential: dict, repeated: dict | None, count
 
 
 def _rarest(places: list) -> list | None:
-    """The place where the fewest threads wait: they hold what the others wait for."""
+    """The place where the fewest threads wait: those hold what the others wait for."""
     if not places:
         return None
     return min(places, key=lambda place: (places.count(place), place[0], -place[1]))
@@ -167,7 +167,7 @@ def _is_async(function: Callable) -> bool:
 
 
 class _BurstModes:
-    """Runs in processes of their own."""
+    """The modes of a burst, each of which runs in a process forked for it."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class _BurstModes:
         self.is_async = is_async
 
     def concurrent_modes(self) -> list:
-        """The ways to run at once, in order."""
+        """The concurrent modes, in the order in which they run."""
         return ["tasks"] if self.is_async else [*GAPS, "free"]
 
     def run(self, mode: str | int, count: int) -> dict | None:
@@ -206,7 +206,7 @@ class _BurstModes:
                 reported = self._run_in_fork(mode, count, seconds)
                 write_all(writer, dumps(reported, 2))
             finally:
-                # Without a word, if something of the guest's came between.
+                # Without a report, if code of the guest interfered.
                 _exit(0)
         close(writer)
         data = _read_all(reader, seconds + 1.0)
@@ -221,8 +221,8 @@ class _BurstModes:
             return None
 
     def _run_in_fork(self, mode: str | int, count: int, seconds: float) -> dict:
-        """In the process of its own: runs, compares, puts files back."""
-        # Should even the deadline be missed, the kernel ends it.
+        """Runs in the forked process: makes the runs, compares, restores files."""
+        # If the process misses even its deadline, the kernel ends it.
         signal(SIGALRM, SIG_DFL)
         setitimer(ITIMER_REAL, seconds + 0.5)
         pthread_sigmask(SIG_SETMASK, ())
@@ -267,7 +267,7 @@ def _globals_of(function: Callable) -> dict:
 
 
 def _silence_output() -> None:
-    """No output, no tracing and no profiling."""
+    """Disables output, tracing and profiling."""
     nothing = open("/dev/null", 2)
     for number in (1, 2):
         dup2(nothing, number)
@@ -281,14 +281,14 @@ def _silence_output() -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """All of it."""
+    """Writes all of the data."""
     rest = memoryview(data)
     while rest:
         rest = rest[write(descriptor, rest) :]
 
 
 def _read_all(descriptor: int, seconds: float) -> bytes:
-    """Everything until the other end is closed, or until it takes too long."""
+    """Reads until the other end is closed, or the time is over."""
     end = monotonic() + seconds
     poller = poll()
     poller.register(descriptor, POLLIN)

@@ -34,12 +34,12 @@ MAX_SAVED_BYTES = 4 << 20
 MAX_SAVED_FILES = 256
 TYPE_MASK, REGULAR, DIRECTORY, LINK = 0o170000, 0o100000, 0o040000, 0o120000
 NOT_FILES = ("/dev/", "/proc/")
-# What SQLite writes beside a database.
+# Suffixes of the files that SQLite writes beside a database.
 BESIDE = ("", "-journal", "-wal", "-shm")
 
 
 class FileRollback:
-    """The files that were changed, as they were before."""
+    """The changed files, with their content before the first change."""
 
     __slots__ = ("before", "busy", "complete", "lock", "on")
 
@@ -60,7 +60,7 @@ class FileRollback:
         addaudithook(hook)
 
     def changed_files(self) -> list:
-        """What the changed files hold now, in no order; those that are as before do not count."""
+        """The content of files whose content differs from the saved one, in no order."""
         changes = []
         for path, before in self.before.items():
             now = _content_of(path)
@@ -70,7 +70,7 @@ class FileRollback:
         return changes
 
     def restore(self) -> bool:
-        """Puts everything back; false when that is not sure."""
+        """Restores all files; false when that is not certain."""
         self.on = False
         for path, before in reversed(list(self.before.items())):
             try:
@@ -93,7 +93,7 @@ class FileRollback:
                 from_descriptor = args[start] if start is not None and start < len(args) else None
                 content = self._save(args[position], from_descriptor)
                 if event == "os.rename" and content == ("directory",) and listdir(args[position]):
-                    # It takes along what is in it.
+                    # Moving a directory moves its content, which was not saved.
                     self.complete = False
 
     def _save(self, path: object, start: object) -> tuple | None:
@@ -120,7 +120,7 @@ _TOO_MUCH = ("too much",)
 
 
 def _content_of(path: Any) -> tuple | None:
-    """What is there: nothing, a file with its content, a link, a directory and what is in it."""
+    """The content of a path: nothing, a file, a link, or the entries of a directory."""
     try:
         found = lstat(path)
     except (FileNotFoundError, NotADirectoryError):

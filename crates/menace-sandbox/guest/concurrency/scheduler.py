@@ -1,8 +1,9 @@
 """Runs threads one at a time, and switches between them at points that depend on a seed alone.
 
-The one whose turn it is runs; the others wait at their gates. One that blocks outside, at a lock or
-in a system call, loses its turn until it is back. Invariant: apart from those that come back from
-outside, no two of them run at once, and which runs next depends on the seed and the code alone.
+The thread that holds the turn runs; the others wait at their gates (locks). A thread that blocks
+outside, in a lock of the guest or a system call, loses its turn until it returns. Invariant: apart
+from threads that return from outside, no two run at once, and which one runs next depends on the
+seed and the code alone.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ if False:  # for type checkers only: nothing is loaded at run time
     from faults.injection import FaultRandom
 
 WAITING, RUNNING, BLOCKED_OUTSIDE, SLEEPING, DONE = range(5)
-# After so many instructions it goes on without handing over: it would take too long.
+# After this many instructions the running thread keeps its turn: switching further takes too long.
 MAX_SWITCH_POINTS = 50_000
 BLOCKED = (WAITS, WAITS_FOREVER)
-# After so many turns, and each time again, turns may be twice as long.
+# Whenever this many turns have passed, the longest possible turn doubles.
 TURNS_PER_DOUBLING = 256
 POLL_SECONDS = 0.002
 STUCK_POLLS = 10
-# A wait with a timeout, or one that the kernel does not show, counts after this time.
+# A wait with a timeout, or one that the kernel does not show, counts as blocking after this time.
 TIMED_WAIT_SECONDS = 0.2
 # Where the kernel does not show the state, a thread counts as blocked after this many polls
 # without progress: on a busy machine a runnable thread waits that long for a CPU.
 STILL_POLLS = 10
-# Long enough for one that was woken to be seen moving.
+# Long enough to see a thread move that was woken.
 WAKE_SECONDS = 0.0005
-# How long one that was woken has to come back to its gate.
+# How long a thread that was woken may take to return to its gate.
 WAKE_TIMEOUT_SECONDS = 0.25
 
 
@@ -58,7 +59,8 @@ class Scheduler:
         self.states = [WAITING] * count
         self.natives: list = [None] * count
         self.clocks: list = [None] * count
-        # What the clocks showed when last looked at, and how often that was nothing new.
+        # The CPU clock of each thread at the last poll, and how many polls in a row showed no
+        # change.
         self.times: list = [None] * count
         self.still = 0
         self.wakes = [0.0] * count
@@ -72,15 +74,15 @@ class Scheduler:
         self.left = 1
         self.holder: int | None = None
         self.handing_over = self.stuck = False
-        # When a turn or a point was seen that was not there before.
+        # When the turn or the number of points last changed.
         self.moved = 0.0
-        # Away, and known not to come back soon.
+        # Blocked threads that did not return in time when they were woken; nothing waits for them.
         self.gone: set = set()
         self.clock = 0.0
         self.points = SwitchPoints(is_own, self.reached)
 
     def enter(self, member: int) -> None:
-        """A thread is there, and waits for its first turn."""
+        """Registers the current thread, and waits for its first turn."""
         self.members[get_ident()] = member
         self.clocks[member] = own_clock()
         self.natives[member] = get_native_id()
@@ -88,7 +90,7 @@ class Scheduler:
         self.points.enter_thread()
 
     def leave(self, member: int) -> None:
-        """A thread has done its work."""
+        """Unregisters the current thread, which has finished its run."""
         self.points.leave_thread()
         with self.mutex:
             self.states[member] = DONE
@@ -96,12 +98,12 @@ class Scheduler:
                 self._hand_over()
 
     def start(self) -> None:
-        """The first turn."""
+        """Gives the first turn."""
         with self.mutex:
             self._hand_over()
 
     def reached(self) -> None:
-        """A point at which another could run."""
+        """Called at a point at which another thread could run."""
         member = self.members.get(get_ident())
         if member is None:
             return
@@ -116,7 +118,7 @@ class Scheduler:
             self._give(member, WAITING)
 
     def virtual_sleep(self, seconds: float) -> None:
-        """Instead of `time.sleep`: time passes only when all others sleep too."""
+        """Replaces `time.sleep`: the virtual clock advances only when all other threads sleep."""
         member = self.members.get(get_ident())
         if member is None or self.holder != member:
             sleep(seconds)
@@ -125,7 +127,7 @@ class Scheduler:
         self._give(member, SLEEPING if seconds > 0 else WAITING)
 
     def watch(self, deadline: float) -> bool:
-        """Sees to it that one runs as long as one can; true when all have done their work."""
+        """Takes the turn from threads that block; true when all threads have finished."""
         own = get_native_id()
         seen, polls, waiting = None, 0, 0
         while not self.over.acquire(timeout=POLL_SECONDS):
@@ -160,7 +162,7 @@ class Scheduler:
         return doing != RUNS and polls * POLL_SECONDS > TIMED_WAIT_SECONDS
 
     def _moves(self, member: int) -> bool:
-        """Whether it used CPU time since the last poll."""
+        """Whether the thread has used CPU time since the last poll."""
         before, now = self.times[member], time_of(self.clocks[member])
         self.times[member] = now
         return now != before
@@ -173,7 +175,7 @@ class Scheduler:
         with self.mutex:
             self.states[member] = becomes
             self._hand_over()
-        # Open already if it was chosen again.
+        # The gate is already open if the same thread was chosen again.
         self.gates[member].acquire()
 
     def _come_back(self, member: int) -> None:
@@ -185,7 +187,7 @@ class Scheduler:
         self.gates[member].acquire()
 
     def _hand_over(self) -> None:
-        """Chooses the next one and opens its gate; the mutex is held."""
+        """Chooses the next thread and opens its gate. The caller holds the mutex."""
         self._let_come_back()
         ready = [at for at, now in enumerate(self.states) if now == WAITING]
         if not ready:
@@ -207,7 +209,7 @@ class Scheduler:
         self.gates[chosen].release()
 
     def _let_come_back(self) -> None:
-        """Waits for those that were woken by what the last one did: they can be chosen too."""
+        """Waits for threads that the last one has woken, so that they can be chosen, too."""
         if self.holder is None or BLOCKED_OUTSIDE not in self.states:
             return
         self.handing_over = True
@@ -231,14 +233,14 @@ class Scheduler:
         self.handing_over = False
 
     def _pause(self) -> None:
-        """Lets others have the mutex for a moment."""
+        """Releases the mutex for a moment, so that returning threads can take it."""
         self.mutex.release()
         sleep(WAKE_SECONDS)
         self.mutex.acquire()
 
 
 def replace_sleep(scheduler: Any, names: dict) -> None:
-    """Puts the naps into `time`, and into a module that took `sleep` from there."""
+    """Replaces `sleep` in `time`, and in a module that imported it from there."""
     for place in (time.__dict__, names):
         for name, value in list(place.items()):
             if value is sleep:

@@ -1,7 +1,7 @@
-"""Compares what is left of runs: instances by their attributes, without running the guest's code.
+"""Hashes the state that runs leave, for comparison, without running the guest's code.
 
-Only instances of the repository's own classes are looked into; of others, the library's locks and
-threads and loggers, it counts what they are. Order counts nowhere: runs at once may come in any.
+Only instances of the repository's own classes are hashed by their attributes. Other objects, like
+locks, threads and loggers, count by type. Order is ignored: concurrent runs may have any order.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _module_of = type.__dict__["__module__"].__get__
 _Member = type(_Function.__dict__["__globals__"])
 _GetSet = type(_Function.__dict__["__code__"])
 MAX_OBJECTS = 20_000
-# Values in C, whose `repr` is all there is to know.
+# Modules of value types implemented in C, whose `repr` shows all of their state.
 VALUES = ("datetime", "decimal", "fractions", "array", "ipaddress")
 
 
 class ThreadBlindHasher(Hasher):
-    """Hashes without regard to which thread it was."""
+    """Hashes without the ids and names of threads."""
 
     __slots__ = ()
 
@@ -38,14 +38,14 @@ class ThreadBlindHasher(Hasher):
 
 
 class OrderBlindHasher(ThreadBlindHasher):
-    """Hashes without regard to the order of lists either."""
+    """Hashes without the order of lists, either."""
 
     __slots__ = ()
     UNORDERED = frozenset((set, frozenset, list))
 
 
 class StateDigest:
-    """Looks into foreign objects for a hasher; one for each thing to be compared."""
+    """Hashes objects of the guest for one comparison."""
 
     __slots__ = ("known", "left", "repo", "threads", "within")
 
@@ -61,11 +61,11 @@ class StateDigest:
         return ThreadBlindHasher(self).digest(subject)
 
     def digest_unordered(self, subject: object) -> str:
-        """The hash of what was left."""
+        """The hash of the state left behind."""
         return OrderBlindHasher(self).digest(subject)
 
     def text(self, subject: object) -> str:
-        """What a hasher takes for the object's text."""
+        """The text that represents the object in a hash."""
         if id(subject) in self.within or self.left <= 0:
             return "^"
         self.left -= 1
@@ -95,7 +95,7 @@ class StateDigest:
         return self.digest_unordered(parts)
 
     def is_own(self, cls: type) -> bool:
-        """Whether the class is the repository's."""
+        """Whether the class was defined in the repository."""
         known = self.known.get(id(cls))
         if known is None:
             known = self.known[id(cls)] = (cls, self._is_own(cls))
@@ -107,7 +107,7 @@ class StateDigest:
         return file is not None and file.startswith(self.repo)
 
     def data_of(self, names: dict) -> dict:
-        """What a module keeps: its data, and that of its classes."""
+        """The data of a module, and that of its classes."""
         data = {}
         for name, value in list(names.items()):
             if type(name) is not str or name[:2] == "__":

@@ -18,7 +18,7 @@ TOOL = 3
 
 
 class SwitchPoints:
-    """Calls `reached()` in those threads that asked for it."""
+    """Calls `reached()` at each instruction of registered threads."""
 
     __slots__ = ("codes", "is_own", "reached", "stopped")
 
@@ -31,17 +31,17 @@ class SwitchPoints:
             self._monitor()
 
     def enter_thread(self) -> None:
-        """This thread is one of them."""
+        """Registers this thread."""
         if _monitoring is None and not self.stopped:
             _settrace(self._enter)
 
     def leave_thread(self) -> None:
-        """This thread has done its work."""
+        """Unregisters this thread."""
         if _monitoring is None:
             _settrace(None)
 
     def stop(self) -> None:
-        """No more calls: everything runs at full speed."""
+        """Stops the calls: from here on all threads run at full speed."""
         self.stopped = True
         if _monitoring is not None:
             _monitoring.set_events(TOOL, 0)

@@ -1,7 +1,7 @@
-"""Runs an asynchronous section many times on one event loop: one after the other, or as tasks.
+"""Runs an asynchronous section many times on one event loop: sequentially, or as tasks.
 
-The clock of the loop is virtual: where it would wait for a timer, the clock is advanced. Where it
-would wait for ever, it is stuck.
+The clock of the loop is virtual: instead of waiting for a timer, the loop advances it. When it
+would wait for ever, the runs are stuck.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_WAIT_SECONDS = 0.05
 
 
 class TaskRuns:
-    """The loop, and what came of each run."""
+    """The loop, and the result of each run."""
 
     def __init__(self, runs: ThreadRuns, progress: CallProgress, deadline: float) -> None:
         self.runs = runs
@@ -34,7 +34,7 @@ class TaskRuns:
         self._take_over_time()
 
     def run_sequentially(self, count: int) -> bool:
-        """Each after the one before it has ended."""
+        """Starts each run when the one before it has ended."""
 
         async def all_of_them() -> None:
             for at in range(count):
@@ -43,7 +43,7 @@ class TaskRuns:
         return self._until_end(all_of_them(), count)
 
     def run_concurrently(self, count: int) -> bool:
-        """All started before the first runs."""
+        """Creates all tasks before the first one runs."""
 
         async def all_of_them() -> None:
             runs = [self.loop.create_task(self._run(at)) for at in range(count)]
@@ -63,7 +63,7 @@ class TaskRuns:
         return not self.stopped
 
     def _note_waiting_tasks(self) -> None:
-        """Where each task is, as far as that is the repository's code."""
+        """Records where each unfinished task waits, in code of the repository."""
         runs = self.runs
         for task in all_tasks(self.loop):
             awaited, place = task.get_coro(), None
@@ -127,7 +127,7 @@ def _first_of(awaited: object, names: tuple) -> Any:
 
 
 async def _first(generator: Any, cap: int) -> AsyncIterator:
-    """The first items of an asynchronous generator."""
+    """The first `cap` items of an asynchronous generator."""
     count = 0
     async for item in generator:
         if count >= cap:

@@ -30,12 +30,12 @@ STACK = 2 << 20
 POLL_SECONDS = 0.005
 # Consecutive polls at which all threads must be found waiting.
 STUCK_POLLS = 10
-# Often enough for threads to get in each other's way, where the interpreter lets them.
+# An interval that makes the interpreter switch threads as often as possible.
 SWITCH_SECONDS = 1e-6
 
 
 class ThreadRuns:
-    """What is run, and what came of each run."""
+    """The runs of a section in one process, and the result of each."""
 
     def __init__(
         self,
@@ -54,18 +54,18 @@ class ThreadRuns:
         self.module_names = module_names
         self.ends: list = []
         self.progresses: list = []
-        # All numbers that threads are known by, and which of them makes which run.
+        # The ids of all threads of the runs, and the run that each makes.
         self.threads: set = set()
         self.runs: dict = {}
-        # Where runs are that have not come to an end.
+        # Where runs that have not ended wait.
         self.waits: list = []
-        # No thread can continue.
+        # Whether no thread can continue.
         self.stuck = False
-        # When the first of them came to an end, and when anything was seen to go on.
+        # When the first run ended, and when progress was last observed.
         self.first_end = self.moved = 0.0
 
     def run_once(self, at: int) -> None:
-        """One run to its very end."""
+        """Makes one run, including what it returned (generators, coroutines)."""
         progress = CallProgress()
         self.progresses.append(progress)
         self.threads.add(get_ident())
@@ -81,7 +81,7 @@ class ThreadRuns:
         self.first_end = self.first_end or self.moved
 
     def run_sequentially(self, count: int, deadline: float) -> bool:
-        """In threads of their own, as code may behave otherwise in one; all stay until the end."""
+        """Runs each in a thread, where code may behave differently; all threads stay alive."""
         self.ends = [None] * count
         skip_sleep(self.module_names)
         gates = [allocate_lock() for _ in range(count)]
@@ -163,7 +163,7 @@ class ThreadRuns:
         return True
 
     def report(self, receiver: object, files: FileRollback) -> dict:
-        """What is to be compared."""
+        """The results and the state to be compared."""
         structure = StateDigest(self.repo, self.threads)
         results, raised = [], []
         for end in self.ends:
@@ -184,11 +184,11 @@ class ThreadRuns:
         }
 
     def is_own(self, file: str) -> bool:
-        """Whether a file is the repository's."""
+        """Whether the file belongs to the repository."""
         return file.startswith(self.repo) and "/site-packages/" not in file
 
     def place(self, frame: FrameType) -> list:
-        """Where a frame of the repository is."""
+        """File, line and function of a frame of the repository."""
         return [frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name]
 
     def _waiting(self) -> list:
@@ -209,7 +209,7 @@ def _digest(structure: StateDigest, result: object) -> str:
 
 
 def _start(body: Callable, count: int) -> int:
-    """Starts so many threads; says how many there are."""
+    """Starts `count` threads; returns how many could be started."""
     before = stack_size(STACK)
     try:
         for at in range(count):
@@ -223,7 +223,7 @@ def _start(body: Callable, count: int) -> int:
 
 
 def skip_sleep(names: dict) -> None:
-    """Makes `sleep` return at once: no other thread runs meanwhile."""
+    """Makes `sleep` return at once, since no other thread runs meanwhile."""
 
     class NoSleep:
         @staticmethod

@@ -1,4 +1,4 @@
-"""Whether threads wait for something, as the kernel sees it.
+"""Determines whether threads wait, from the kernel's view of them.
 
 Where `/proc` cannot be read (there is none without namespaces), a thread's
 CPU clock shows at least whether it makes progress. Invariant: nothing here blocks, and where the
@@ -14,12 +14,12 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 TASKS = "/proc/self/task"
 FUTEX = {"x86_64": b"202", "aarch64": b"98"}.get(uname().machine)
 RUNS, WAITS, WAITS_FOREVER = "runs", "waits", "waits for ever"
-# With a timeout, a lock of the guest's looks like the interpreter's own.
+# A lock that the guest waits for with a timeout looks like one of the interpreter.
 TIMED, UNKNOWN = "waits for a time", "unknown"
 
 
 def state(thread: int) -> str:
-    """What a thread, known by the kernel's number, is doing."""
+    """What the thread with this native id is doing."""
     try:
         descriptor = open(TASKS + "/" + str(thread) + "/syscall", O_RDONLY | O_CLOEXEC)
         try:
@@ -38,12 +38,12 @@ def state(thread: int) -> str:
 
 
 def own_clock() -> int:
-    """The clock of this thread's processor time, which others can read as well."""
+    """The CPU clock of this thread, which other threads can read as well."""
     return pthread_getcpuclockid(get_ident())
 
 
 def time_of(clock: int) -> int | None:
-    """What it shows; `None` once the thread has ended."""
+    """The time of a CPU clock; `None` once its thread has ended."""
     try:
         return clock_gettime_ns(clock)
     except OSError:
@@ -51,7 +51,7 @@ def time_of(clock: int) -> int | None:
 
 
 def all_wait_forever(but: int) -> bool:
-    """Whether every thread of the process, one excepted, waits for a lock and nothing else."""
+    """Whether every thread of the process but this one waits for a lock and nothing else."""
     try:
         threads = [int(name) for name in listdir(TASKS)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Watches lines and branches with `sys.monitoring`, from Python 3.12 on.
+"""Records lines and branches with `sys.monitoring`, from Python 3.12 on.
 
 Each place is reported once and then runs at full speed: a line when it is reached, a branch when
 both of its ways have been taken. Invariant: code outside of the repository is monitored only until
@@ -20,7 +20,7 @@ _events = _monitoring.events
 _get_tool = _monitoring.get_tool
 _set_local_events = _monitoring.set_local_events
 DISABLE = _monitoring.DISABLE
-# The numbers without a meaning of their own first: the guest may want those that have one.
+# Tool ids without an assigned meaning come first: the guest may want the others.
 TOOLS = (4, 3, 1, 2, 0, 5)
 # Jump instructions; the names let a test compare the numbers with `opcode`.
 JUMPS = {"JUMP_FORWARD": 110, "JUMP_BACKWARD": 140, "JUMP_BACKWARD_NO_INTERRUPT": 134}
@@ -37,7 +37,7 @@ ENDS = {
     "RERAISE": 119,
 }
 EXTENDED_ARG = 144
-# Of `JUMP_BACKWARD`, in instructions.
+# Cache entries after `JUMP_BACKWARD`, in instructions.
 CACHE = 0
 if sys.version_info >= (3, 13):
     JUMPS = {"JUMP_FORWARD": 79, "JUMP_BACKWARD": 77, "JUMP_BACKWARD_NO_INTERRUPT": 78}
@@ -60,30 +60,30 @@ _ENDS = frozenset(ENDS.values())
 _BACKWARD = JUMPS["JUMP_BACKWARD"]
 _FORWARD = JUMPS["JUMP_FORWARD"]
 NOWHERE = (0, 0)
-# No chain of jumps on one line is longer.
+# Longer chains of jumps on one line do not occur.
 MAX_JUMPS = 200
 
 
 class Monitor:
-    """The tool, and the ways that branches went."""
+    """The monitoring tool, and the targets of each branch."""
 
     __slots__ = ("codes", "coverage", "tool")
 
     def __init__(self, coverage: CoverageRecorder) -> None:
         self.coverage = coverage
-        # By the code object's address, as hashing it takes long.
+        # Keyed by the address of the code object, since hashing it takes long.
         self.codes: dict = {}
         self.tool: int | None = None
 
     def begin(self, _afterwards: ImportHooks) -> None:
-        """Watches all threads."""
+        """Starts to record, in all threads."""
         free = [tool for tool in TOOLS if _get_tool(tool) is None]
         if not free:
             raise RuntimeError("all monitoring tools are in use")
         self.tool = tool = free[0]
         codes, reached = self.codes, self.coverage.reached
         wanted = _events.LINE | _events.BRANCH
-        # Even asking for an address takes long, because it is an audit event.
+        # The last code object. Even `id` takes long here, because it raises an audit event.
         current: list = [(None, None, {})]
 
         def start(code: CodeType, _offset: int) -> object:
@@ -124,13 +124,13 @@ class Monitor:
         ):
             _monitoring.register_callback(tool, event, callback)
         self.resume()
-        # Calls of callbacks are not monitored: unless they are called once like this, each
-        # of them begins with the slow way to find that out.
+        # The interpreter does not monitor callbacks. Calling each of them once here makes it find
+        # that out now, and not at the start of every call.
         for callback in (start, line, branch):
             callback(_next_line.__code__, *NOWHERE[: callback.__code__.co_argcount - 1])
 
     def resume(self) -> None:
-        """From here on functions are watched for their first time."""
+        """Monitors functions again from their next start on."""
         if self.tool is not None:
             _monitoring.set_events(self.tool, _events.PY_START | _events.PY_RESUME)
 
@@ -139,7 +139,7 @@ class Monitor:
         return self.tool is not None
 
     def finish(self) -> None:
-        """Turns the ways of branches into steps from line to line."""
+        """Turns the targets of branches into steps from line to line."""
         for code, steps, ways in list(self.codes.values()):
             lines = _lines(code) if ways else None
             for source, targets in list(ways.items()):
@@ -160,7 +160,7 @@ def _lines(code: CodeType) -> dict:
 
 
 def _next_line(instructions: bytes, lines: dict, offset: int, own: int) -> int:
-    """The first other line that is reached from an instruction; the own one if that is open."""
+    """The next line that is reached from an instruction; `own` if control flow is not certain."""
     argument = 0
     for _ in range(MAX_JUMPS):
         line = lines.get(offset, own)

@@ -1,7 +1,7 @@
-"""Which lines of the repository a call reached, and from which line it went to which.
+"""Records which lines of the repository a call reached, and the steps from line to line.
 
-How that is watched belongs to `monitoring` (from Python 3.12 on) and `tracing`. Invariant: only
-files of the repository are kept, and of them no more than fits into a report.
+`monitoring` (from Python 3.12 on) and `tracing` do the recording. Invariant: only files of the
+repository are recorded, and no more of them than fits into a report.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LINE_NUMBER = 1 << 31
 
 
 class CoverageRecorder:
-    """What was reached so far, by file."""
+    """The lines and steps recorded so far, by file."""
 
     __slots__ = ("files", "lost", "progress", "repo", "watch")
 
@@ -38,25 +38,25 @@ class CoverageRecorder:
         self.watch: Any = Watch(self)
 
     def begin(self, import_hooks: ImportHooks) -> None:
-        """From here on what runs is watched."""
+        """Starts to record."""
         self.progress.tracer = self.watch.begin(import_hooks)
 
     def resume(self, tracer: object) -> None:
-        """Goes on after the harness has stopped it; `tracer` is what the guest had by then."""
+        """Continues after a pause by the harness; `tracer` is the one that the guest has now."""
         self.lost = self.lost or not self.watch.was_kept(tracer)
         self.watch.resume()
 
     def reached(self, file: str) -> set | None:
-        """Where to put the steps in a file: `(0, line)` to begin with, then `(line, line)`.
+        """The set for steps in a file: `(0, line)` for a line, `(line, line)` for a branch.
 
-        `None` for a file that is not the repository's.
+        `None` for a file outside of the repository.
         """
         if not file.startswith(self.repo) or "/site-packages/" in file:
             return None
         return self.files.setdefault(file[len(self.repo) :], set())
 
     def report(self, tracer: object) -> list:
-        """`[file, lines, branches]` of each, branches as pairs in one list."""
+        """`[file, lines, branches]` of each file, branches as pairs in one list."""
         if self.lost or not self.watch.was_kept(tracer):
             self.progress.note(
                 "more may have been reached: the call used up its stack or set a tracer"

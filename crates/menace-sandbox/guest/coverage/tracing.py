@@ -1,7 +1,8 @@
-"""Watches the steps from line to line with `sys.settrace`, below Python 3.12.
+"""Records the steps from line to line with `sys.settrace`, below Python 3.12.
 
-A tracer that the guest sets runs beside this one. One that it sets past `sys.settrace` (imported
-before, or in C) replaces it; so does a stack overflow, after which Python stops tracing.
+A tracer that the guest sets with `sys.settrace` runs beside this one. One that it sets otherwise
+(with a reference imported before, or in C) replaces it; so does a stack overflow, after which
+Python stops tracing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _settrace = sys.settrace
 
 
 class Tracer:
-    """The function for `sys.settrace`, and the guest's beside it."""
+    """The function for `sys.settrace`, and that of the guest, which runs beside it."""
 
     __slots__ = ("enter", "guests", "in_place")
 
@@ -48,15 +49,15 @@ class Tracer:
         return self.enter
 
     def resume(self) -> None:
-        """Sets again what was set last."""
+        """Sets the last tracer again."""
         _settrace(self.in_place)
 
     def was_kept(self, tracer: object) -> bool:
-        """Whether this is still what was set."""
+        """Whether this tracer is still set."""
         return tracer is self.in_place
 
     def finish(self) -> None:
-        """Everything is there already."""
+        """Nothing is left to do: steps are recorded as they happen."""
 
 
 def _entering(reached: Callable) -> Callable:
@@ -86,7 +87,7 @@ def _entering(reached: Callable) -> Callable:
 
 
 def both(first: Callable, second: Callable) -> Callable:
-    """A tracer that lets two others trace."""
+    """A tracer that calls two others."""
 
     def enter(frame: FrameType, event: str, arg: object) -> Callable | None:
         one = first(frame, event, arg)

@@ -1,7 +1,8 @@
-"""A `repr` of bounded length that never builds the whole text of something huge.
+"""A `repr` of bounded length that never builds the whole text of a huge object.
 
-Where it is not cut it equals Python's own `repr`, but for two things: sets are sorted, so that
-equal sets look equal, and very large integers are hexadecimal. Foreign objects are asked once.
+Where it is not truncated it equals Python's own `repr`, with two exceptions: sets are sorted, so
+that equal sets have equal texts, and very large integers are hexadecimal. The `repr` of an object
+of the guest is called once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from describe.guard import Guard
 
-# Decimal digits of longer integers take quadratic time, and are forbidden since 3.11.
+# More digits take quadratic time, and Python 3.11 and later refuse them.
 MAX_DECIMAL_BITS = 8192
 MAX_SORTED_SET_ITEMS = 4096
-# C code cannot be interrupted while it writes out a container that long.
+# C code cannot be interrupted while it writes a container of this length.
 MAX_FOREIGN_ITEMS = 100_000
 BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -32,7 +33,7 @@ class ReprLimitReached(Exception):
 
 
 class ForeignObject:
-    """The texts of foreign objects, asked for once each."""
+    """The texts of objects of the guest, each obtained once."""
 
     __slots__ = ("guard", "incomplete", "notes", "texts")
 
@@ -43,7 +44,7 @@ class ForeignObject:
         self.incomplete = False
 
     def text(self, subject: object) -> str:
-        """The object's `repr`, or a stand-in when that cannot be had."""
+        """The object's `repr`, or a placeholder when it fails."""
         known = self.texts.get(id(subject))
         if known is None:
             known = self.texts[id(subject)] = self._asked(subject)
@@ -69,7 +70,7 @@ class ForeignObject:
 
 
 def _length_in_c(cls: type, subject: Any) -> int | None:
-    """The length of a container that C code would write out item by item."""
+    """The length of a container whose items C code would write one by one."""
     if in_class(cls, "__len__") is None or not is_slot(cls, "__len__"):
         return None
     if not is_slot(cls, "__repr__") or full_name(cls).startswith("numpy."):
@@ -81,7 +82,7 @@ def _length_in_c(cls: type, subject: Any) -> int | None:
 
 
 class Printer:
-    """Collects the pieces of one `repr` while there is room."""
+    """Collects the pieces of one `repr` up to a maximum length."""
 
     __slots__ = ("cut", "deepest", "foreign", "path", "pieces", "room")
 
@@ -94,7 +95,7 @@ class Printer:
         self.path: set = set()
 
     def text(self, subject: object) -> tuple[str, bool]:
-        """The `repr`, and whether something is missing from it."""
+        """The `repr`, and whether it was truncated."""
         try:
             self._show(subject, 0)
         except ReprLimitReached:
@@ -184,7 +185,7 @@ class Printer:
 
 
 def shown_int(number: int, room: int) -> str:
-    """The digits of an integer; hexadecimal, and not all of them, for a very large one."""
+    """The digits of an integer; a very large one is hexadecimal and truncated."""
     bits = number.bit_length()
     if bits <= MAX_DECIMAL_BITS:
         return repr(number)

@@ -1,8 +1,9 @@
-"""Thirty-two hex digits that equal results share, whatever the order of sets and dictionaries.
+"""A hash of 32 hex digits that equal results share, whatever the order of sets and dictionaries.
 
-Plain values are walked; foreign objects count by type and `repr`, without the addresses in it.
-Bounded: of a long text only its length and its first and last MiB, of a large structure about the
-first hundred thousand values. Invariant: no address and no iteration order gets into the hash.
+Plain values are hashed by content; objects of the guest by type and `repr`, without addresses in
+it. Bounded: of a long text only its length and its first and last MiB are hashed, of a large
+structure about the first hundred thousand values. Invariant: addresses and the order of iteration
+do not change the hash.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TAGS: dict[type, bytes] = {list: b"l", tuple: b"t", set: b"s", frozenset: b"z", 
 
 
 class Hasher:
-    """Walks one result."""
+    """Hashes one result."""
 
     __slots__ = ("cut", "foreign", "nodes", "path")
     UNORDERED = frozenset((set, frozenset))
@@ -94,7 +95,7 @@ class Hasher:
 
 
 def _short(encoded: bytes) -> bytes:
-    """A part with its length before it, so that no two lists of parts read the same."""
+    """A part with its length before it, so that lists of parts have unique encodings."""
     if len(encoded) > 64:
         encoded = b"#" + blake2b(encoded, digest_size=16).digest()
     return bytes((len(encoded),)) + encoded
@@ -122,7 +123,7 @@ def _hex(number: int) -> bytes:
 
 
 def without_addresses(text: str) -> str:
-    """The text without ` at 0x…`, in which equal objects differ."""
+    """The text without ` at 0x…`, where equal objects differ."""
     mark = " at 0x"
     if mark not in text:
         return text

@@ -1,7 +1,7 @@
-"""Describes exceptions: type, message, frames, notes, and those behind them.
+"""Describes exceptions: type, message, frames, notes, and their causes and contexts.
 
-Invariant: the guest's `__str__` runs only through a guard; without one, a message is given only
-when C code alone produces it. The harness's own frames are never shown.
+Invariant: the guest's `__str__` is called only through a guard; without one, a message is reported
+only if C code alone produces it. The harness's own frames are never reported.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _Group = getattr(builtins, "BaseExceptionGroup", None)
 _modules = sys.modules
 _Module = type(sys)
 _module_name_of = type.__dict__["__module__"].__get__
-# The number of `RAISE_VARARGS`, which a `raise` statement becomes.
+# The opcode `RAISE_VARARGS`, to which `raise` statements are compiled.
 RAISE = 101 if sys.version_info >= (3, 13) else 130
-# What C's `__str__` of these reads besides `args`.
+# Attributes that `__str__` of these classes reads, beside `args`.
 _READS = (
     (OSError, ("errno", "strerror", "filename", "filename2")),
     (ImportError, ("msg",)),
@@ -49,7 +49,7 @@ _READS = (
 
 
 class Describer:
-    """Describes one exception and those that it leads to."""
+    """Describes one exception with its causes and contexts."""
 
     __slots__ = ("caps", "guard", "is_ours", "left", "notes", "repo", "seen")
 
@@ -65,7 +65,7 @@ class Describer:
         self.seen: set = set()
 
     def describe(self, error: BaseException | None, depth: int = 0) -> dict | None:
-        """The exception as the report has it, or `None` at the end of a chain."""
+        """The description of an exception, or `None` at the end of a chain."""
         if error is None or id(error) in self.seen or depth >= MAX_CHAIN_LENGTH or self.left <= 0:
             return None
         self.seen.add(id(error))
@@ -123,9 +123,9 @@ class Describer:
         return file is not None and file.startswith(self.repo)
 
     def _is_explicit(self, error: BaseException | None) -> bool:
-        """Whether the innermost frame stands on a `raise` statement.
+        """Whether the innermost frame is at a `raise` statement.
 
-        `assert` becomes one too, always of this very class.
+        `assert` is compiled to one, too, and always raises exactly `AssertionError`.
         """
         entry = _traceback_of(error)
         if entry is None or type(error) is AssertionError:
@@ -144,7 +144,7 @@ class Describer:
             frame = entry.tb_frame
             if self.is_ours(frame.f_globals):
                 if dict.get(frame.f_globals, "__name__") == "runtime.event_loop":
-                    # What came before is the event loop that the harness itself started.
+                    # Frames before it belong to the event loop, which the harness started.
                     entries = []
             elif not _imports(entry):
                 entries.append(entry)
@@ -190,7 +190,7 @@ def _imports(entry: Any) -> bool:
 
 
 def _add_place(frames: list, error: BaseException | None) -> None:
-    """Where the syntax error is; no frame leads there."""
+    """Adds the position of a syntax error, for which there is no frame."""
     file = exact(SyntaxError.__dict__["filename"].__get__(error))
     line = SyntaxError.__dict__["lineno"].__get__(error)
     if file is not None and type(line) is int:
@@ -198,7 +198,7 @@ def _add_place(frames: list, error: BaseException | None) -> None:
 
 
 def _is_harmless(error: BaseException | None) -> bool:
-    """Whether the message comes from C code and plain values alone."""
+    """Whether C code produces the message from plain values alone."""
     cls = type(error)
     if not is_slot(cls, "__str__"):
         return False

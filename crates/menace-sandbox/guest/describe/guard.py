@@ -1,7 +1,7 @@
-"""Asks the guest's objects for their texts, for a quarter of a second in all.
+"""Calls methods of the guest's objects for a description, for 250 ms in all.
 
-Invariant: whatever such a method raises, returns or never returns, `ask` comes back, unless the
-method swallows the alarm for ever; by then the short report is in the mailbox.
+Invariant: whatever such a method does, `ask` returns, unless the method catches every alarm; by
+then the short report is in the mailbox.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ REPEAT_SECONDS = 0.05
 
 
 class TooLong(BaseException):
-    """Breaks off a method that takes too long; again and again, should it be caught."""
+    """Interrupts a method that takes too long; raised again and again, in case it is caught."""
 
 
 class Guard:
-    """The time that the guest's methods have for a description."""
+    """The time that the guest's methods have left for a description."""
 
     __slots__ = ("armed", "expired", "inside", "kept_alive", "previous_handler")
 
@@ -30,7 +30,7 @@ class Guard:
         self.kept_alive: list = []
 
     def ask(self, function: Callable, subject: object) -> tuple:
-        """The function's answer and no error, or `None` and what went wrong, in words."""
+        """`(result, None)` of the function, or `(None, what went wrong)`."""
         if self.expired:
             return None, "there was no time left"
         try:
@@ -46,7 +46,7 @@ class Guard:
             return None, "it took too long"
         except BaseException as error:
             self.inside = False
-            # Kept, because its end could run more of the guest's code.
+            # Kept alive, because its finalizer could run more of the guest's code.
             self.kept_alive.append(error)
             return None, "it raised " + type.__dict__["__name__"].__get__(type(error))
 
@@ -62,7 +62,7 @@ class Guard:
         pthread_sigmask(SIG_UNBLOCK, (SIGALRM,))
 
     def disarm(self) -> None:
-        """Stops the alarm and gives the guest its handler back."""
+        """Stops the alarm and restores the guest's handler."""
         if self.armed:
             self.armed = False
             setitimer(ITIMER_REAL, 0)

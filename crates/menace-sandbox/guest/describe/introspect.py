@@ -15,7 +15,7 @@ _module_of = _TYPE["__module__"].__get__
 _qualname_of = _TYPE["__qualname__"].__get__
 mro_of = _TYPE["__mro__"].__get__
 dict_of = _TYPE["__dict__"].__get__
-# Unlike formatting, joining asks a subclass of `str` for nothing.
+# Unlike formatting, `join` calls no methods of a subclass of `str`.
 _joined = "".join
 SLOT = type(object.__init__)
 
@@ -23,13 +23,13 @@ SLOT = type(object.__init__)
 def is_one_of(cls: type, types: Any) -> bool:
     """Whether the class is in a set or dictionary of builtin types.
 
-    A plain `in` would ask the class's metaclass for a hash.
+    A plain `in` would call `__hash__` of the class's metaclass.
     """
     return type(cls) is type and cls in types
 
 
 def exact(text: Any) -> str | None:
-    """A plain `str` with the same characters, or `None` for what is no text."""
+    """A plain `str` with the same characters, or `None` for other types."""
     if type(text) is str:
         return text
     if issubclass(type(text), str):
@@ -38,7 +38,7 @@ def exact(text: Any) -> str | None:
 
 
 def full_name(cls: type) -> str:
-    """The name of a type with its module, which builtins lack."""
+    """The name of a type with its module; builtins have none."""
     try:
         module = exact(_module_of(cls))
     except Exception:
@@ -55,7 +55,7 @@ def full_name(cls: type) -> str:
 
 
 def in_class(cls: type, name: str) -> Any:
-    """What a class or its bases define under the name, unbound; `None` when nothing."""
+    """The attribute of a class or its bases, unbound; `None` if none defines it."""
     for base in mro_of(cls):
         found = dict_of(base)
         if name in found:
@@ -64,5 +64,5 @@ def in_class(cls: type, name: str) -> Any:
 
 
 def is_slot(cls: type, name: str) -> bool:
-    """Whether the method of that name is implemented in C, so that no Python of the guest runs."""
+    """Whether the method of that name is implemented in C and runs none of the guest's Python."""
     return type(in_class(cls, name)) is SLOT

@@ -1,6 +1,6 @@
-"""Puts the report of a call together: first what needs nothing from the guest, then all of it.
+"""Builds the report of a call: first the part that runs none of the guest's code, then the rest.
 
-Invariant: the short report is in the mailbox before any method of the guest's is asked.
+Invariant: the short report is in the mailbox before any method of the guest is called.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if False:  # for type checkers only: nothing is loaded at run time
 
 _sys_names = sys.__dict__
 DEFAULT_CAPS: dict = {"repr": 2000, "items": 1000, "depth": 20, "message": 2000, "frames": 50}
-# marshal itself gives up at two thousand levels, and each of ours takes two of its.
+# marshal stops at a depth of two thousand, and each level of a description takes two.
 MAX_DEPTH = 400
 
 
 def complete(caps: dict, mailbox: Mailbox) -> dict:
-    """Caps that the mailbox and the interpreter can bear, with defaults for those not given."""
+    """The caps with defaults, and reduced to what the mailbox and the interpreter support."""
     made = dict(DEFAULT_CAPS)
     for name, value in (caps or {}).items():
         if name in made and type(value) is int:
@@ -47,7 +47,7 @@ def is_ours(frame_globals: dict) -> bool:
 
 
 def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
-    """The report without anything that the guest has to be asked for."""
+    """The report without the parts that need the guest's methods."""
     state = zygote.state
     audit = zygote.audit
     of_conditions = None if progress.conditions is None else progress.conditions.report()
@@ -85,12 +85,12 @@ def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
 
 
 def is_simple(progress: CallProgress) -> bool:
-    """Whether nothing of the guest's is asked to describe the result."""
+    """Whether the result can be described without calling the guest's methods."""
     return progress.has_result and progress.error is None and is_scalar(progress.result)
 
 
 def lengthen(report: dict, progress: CallProgress, caps: dict, repo: str) -> None:
-    """Adds the values and messages that the guest has to be asked for."""
+    """Adds the values and messages that need the guest's methods."""
     if progress.error is None and not progress.has_result:
         return
     if is_simple(progress):
@@ -111,8 +111,16 @@ def lengthen(report: dict, progress: CallProgress, caps: dict, repo: str) -> Non
             guard.disarm()
 
 
+def has_own_streams(own_streams: list) -> bool:
+    """Whether flushing them asks nothing of the guest's."""
+    for name, own in own_streams:
+        if _sys_names.get(name) is not own:
+            return False
+    return True
+
+
 def flush(own_streams: list, kept_alive: list) -> None:
-    """Lets the guest's prints appear; streams that it put in place may be anything."""
+    """Flushes the standard streams; the guest may have replaced them with anything."""
     for name, own in own_streams:
         stream = _sys_names.get(name)
         if stream is not own and stream is not None:

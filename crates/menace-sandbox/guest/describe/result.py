@@ -16,14 +16,14 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from describe.guard import Guard
 
-# No report has room for less.
+# Every report has room for a `repr` of this length.
 SHORT = 100
 LARGE = 1 << 62
 SIZED = frozenset((str, bytes, bytearray, list, tuple, set, frozenset, dict))
 
 
 def describe_type(result: Any) -> dict:
-    """What can be said of a result without asking it."""
+    """The part of a description that needs no method of the result."""
     cls = type(result)
     if cls is CollectedItems:
         name, length = result.type_name, len(result.items)
@@ -41,7 +41,7 @@ def describe_type(result: Any) -> dict:
 
 
 def is_scalar(result: Any) -> bool:
-    """Whether this is one of the small results that need no care: most are."""
+    """Whether the result is a small value of a builtin type, as most are."""
     cls = type(result)
     if cls is str or cls is bytes:
         return len(result) <= SHORT
@@ -49,7 +49,7 @@ def is_scalar(result: Any) -> bool:
 
 
 def describe_scalar(described: dict, result: object) -> None:
-    """Completes the brief description of a scalar."""
+    """Completes the description of a scalar."""
     described["repr"] = repr(result)
     described["truncated"] = False
     described["hash"] = HASH_OF_NONE if result is None else Hasher(None).digest(result)
@@ -57,7 +57,7 @@ def describe_scalar(described: dict, result: object) -> None:
 
 
 def describe_value(described: dict, result: object, caps: dict, guard: Guard, notes: list) -> None:
-    """Completes the brief description."""
+    """Completes the description of any other result."""
     if type(result) is CollectedItems:
         result = result.items
     foreign = ForeignObject(guard, notes)

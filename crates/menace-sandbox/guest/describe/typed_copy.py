@@ -1,6 +1,6 @@
 """The typed copy of a result: plain values in the protocol's description of values.
 
-Invariant: a copy is complete or it is `None`; it never stands for something that it is not.
+Invariant: a copy is complete, or it is `None`; it never describes another value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Changes the shape of data files of the repository in the moment when the guest first opens them.
+"""Changes the shape of data files of the repository when the guest first opens them.
 
-Python calls audit hooks before it opens a file: by then the changed one is in its place, in the
+Python calls audit hooks before it opens a file: the hook puts the changed file in its place, in the
 overlay of the call. Invariant: a file is changed at most once.
 """
 
@@ -33,7 +33,7 @@ FORMS = {
 
 
 class FileDrift:
-    """The files that were opened so far."""
+    """The data files that were opened so far."""
 
     __slots__ = (
         "audit",
@@ -63,7 +63,7 @@ class FileDrift:
         self.busy: int | None = None
 
     def watch(self) -> None:
-        """From here on files are looked at before they are opened."""
+        """Starts to change files before they are opened."""
 
         def hook(event: str, args: tuple) -> None:
             if event == "open" and self.audit.listening and self.busy != get_ident():

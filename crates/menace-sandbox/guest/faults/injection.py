@@ -9,19 +9,19 @@ from _blake2 import blake2b
 from _thread import allocate_lock
 from time import perf_counter_ns
 
-from runtime.mailbox import ACTIVE
+from runtime.mailbox import PAUSED
 
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Sequence
     from mmap import mmap
     from typing import Any
 
-# From this share on the first opportunity is taken: many sections give no second one.
+# From this rate on the first opportunity is always taken: many sections offer no second one.
 EAGER_RATE = 0.5
 
 
 class FaultRandom:
-    """Numbers that depend on a seed and on what they are for, and on nothing else."""
+    """Random numbers that depend on a seed and a purpose alone."""
 
     __slots__ = ("key",)
 
@@ -29,34 +29,34 @@ class FaultRandom:
         self.key = str(seed).encode() + b"\0" + purpose.encode("utf-8", "surrogatepass") + b"\0"
 
     def number(self, which: int | str) -> int:
-        """A number below 2**64 for the `which`th time."""
+        """The `which`th number, below 2**64."""
         digest = blake2b(self.key + str(which).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little")
 
     def share(self, which: int | str) -> float:
-        """A number from 0 to 1."""
+        """A number between 0 and 1."""
         return self.number(which) / 2.0**64
 
     def pick(self, which: int | str, choices: Sequence) -> Any:
-        """One of them."""
+        """One of the choices."""
         return choices[self.number(which) % len(choices)]
 
 
 def choose_first_fault(candidates: tuple, seed: int) -> None:
-    """Leaves the first opportunity to one of those that would take it, or to none, by the seed.
+    """Chooses by the seed which fault mode may take the first opportunity, or that none may.
 
-    The first fault would hide all others from sections that give no second opportunity.
+    In sections that offer no second opportunity the first fault would hide all others.
     """
     eager = [injector for injector in candidates if injector is not None and injector.is_eager()]
     if len(eager) > 1:
-        # A part of the seed: another text would choose other faults for a stored call.
+        # Part of the seed: with another text, stored calls would have other faults.
         chosen = FaultRandom(seed, "who strikes first").pick(0, [*eager, None])
         for injector in eager:
             injector.is_deferred = injector is not chosen
 
 
 class FaultInjector:
-    """One fault mode of a call: its opportunities and how many of them were used."""
+    """One fault mode of a call: its opportunities, and how many of them were used."""
 
     __slots__ = (
         "began",
@@ -80,11 +80,11 @@ class FaultInjector:
         self.opportunities = self.injected = 0
         self.first: str | None = None
         self.last: int | None = None
-        # Another fault mode has the first opportunity.
+        # Set when another fault mode may take the first opportunity.
         self.is_deferred = False
 
     def is_eager(self) -> bool:
-        """Whether it takes the first opportunity, whatever the seed."""
+        """Whether the rate is high enough that the first opportunity is taken whatever the seed."""
         return self.kind == "rate" and self.value >= EAGER_RATE
 
     def should_inject(self) -> bool:
@@ -110,24 +110,23 @@ class FaultInjector:
 
 
 class FaultPause:
-    """While a thread is inside, the init injects no faults into what the harness does."""
+    """While a thread is inside, init injects no faults, so that the harness meets none."""
 
-    __slots__ = ("before", "inside", "lock", "map")
+    __slots__ = ("inside", "lock", "map")
 
     def __init__(self, map: mmap) -> None:
         self.map = map
-        self.before = self.inside = 0
+        self.inside = 0
         self.lock = allocate_lock()
 
     def __enter__(self) -> None:
         with self.lock:
             if self.inside == 0:
-                self.before = self.map[ACTIVE]
-                self.map[ACTIVE] = 0
+                self.map[PAUSED] = 1
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                self.map[ACTIVE] = self.before
+                self.map[PAUSED] = 0

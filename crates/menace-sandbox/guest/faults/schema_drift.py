@@ -1,7 +1,7 @@
-"""Changes the shape of data: keys are renamed, dropped, or hold another type than before.
+"""Changes the shape of data: keys are renamed, dropped, or hold a value of another type.
 
-A change holds for all records of one kind, as after a change of the schema. Invariant:
-what is no data of the expected form stays as it is, and equal seeds change the same keys.
+A change applies to all records of one kind, as after a change of the schema. Invariant: data of
+another form stays unchanged, and equal seeds change the same keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_DEPTH = 200
 
 
 class _Context:
-    """What the scanner in C wants to know."""
+    """The attributes that the scanner in C reads."""
 
     strict = False
     object_hook = object_pairs_hook = None
@@ -33,7 +33,7 @@ class _Context:
 
     @staticmethod
     def parse_constant(name: str) -> float:
-        """`NaN` and the infinities."""
+        """Parses `NaN` and the infinities."""
         return float(name.replace("Infinity", "inf"))
 
 
@@ -43,12 +43,12 @@ _quoted = _json.encode_basestring_ascii
 
 
 def drifted_json(data: bytes, random: FaultRandom, which: int) -> tuple | None:
-    """The bytes of the JSON after the change and what it was; `None` where nothing can change."""
+    """The changed JSON and what was changed; `None` if nothing can be changed."""
     return _drifted([data.decode("utf-8-sig", "surrogateescape")], random, which, "")
 
 
 def drifted_lines(data: bytes, random: FaultRandom, which: int) -> tuple | None:
-    """The same for one JSON value in each line."""
+    """Like `drifted_json`, with one JSON value per line."""
     text = data.decode("utf-8-sig", "surrogateescape")
     return _drifted([line for line in text.split("\n") if line.strip()], random, which, "\n")
 
@@ -73,7 +73,7 @@ def _drifted(texts: list, random: FaultRandom, which: int, end: str) -> tuple | 
 
 
 def drifted_table(data: bytes, random: FaultRandom, which: int, delimiter: str) -> tuple | None:
-    """The same for rows below a line of column names."""
+    """Like `drifted_json`, for rows below a line of column names."""
     try:
         text = data.decode("utf-8-sig")
         rows = list(_csv.reader(text.splitlines(True), delimiter=delimiter))
@@ -98,7 +98,7 @@ def drifted_table(data: bytes, random: FaultRandom, which: int, delimiter: str) 
 
 
 class _Lines:
-    """Something to write to."""
+    """A file-like object that collects written lines."""
 
     __slots__ = ("write",)
 
@@ -107,7 +107,7 @@ class _Lines:
 
 
 class _Schema:
-    """The keys of each kind of object; a kind is known by the keys that lead to it."""
+    """The keys of each kind of object; a kind is identified by the keys that lead to it."""
 
     __slots__ = ("decided", "keys", "random", "which")
 
@@ -118,7 +118,7 @@ class _Schema:
         self.decided: dict = {}
 
     def learn(self, value: object, place: str, depth: int = 0) -> None:
-        """Looks at all objects in there."""
+        """Records the keys of all objects in the value."""
         if depth > MAX_DEPTH:
             return
         if type(value) is dict:
@@ -131,7 +131,7 @@ class _Schema:
                 self.learn(item, place, depth + 1)
 
     def decide(self) -> None:
-        """One key of each kind of object changes."""
+        """Chooses one key of each kind of object, and its change."""
         for at, (place, keys) in enumerate(sorted(self.keys.items())):
             number = self.random.number(str(self.which) + "." + str(at))
             names = sorted(keys)
@@ -141,7 +141,7 @@ class _Schema:
             )
 
     def change_text(self) -> str:
-        """The first change in words."""
+        """The first change, described."""
         place, (key, change) = min(self.decided.items())
         return "`" + (place + "/" + key).lstrip("/") + "` " + change
 
@@ -189,7 +189,7 @@ def _retyped_cell(text: str) -> str:
 
 
 def _to_json(value: object) -> str:
-    """JSON again; what was read without nesting too deeply is written without."""
+    """JSON; a value that could be parsed is not nested too deeply to be written."""
     if type(value) is str:
         return _quoted(value)
     if type(value) is dict:

@@ -1,8 +1,8 @@
 """Takes one call through its stages: import, resolve, construct, arguments, call, consume.
 
-Describing the result belongs to `describe.report`. Invariant: the result, the error and everything
-else of the guest's that passed through is kept alive until the process ends, so that no finalizer
-of the guest runs while the report is written.
+`describe.report` describes the result. Invariant: the result, the error and all other objects of
+the guest that the harness held are kept alive until the process ends, so that none of the guest's
+finalizers runs while the report is written.
 """
 
 from __future__ import annotations
@@ -26,32 +26,33 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.modules import Modules
     from state.snapshot import State
 
-# Descriptions nest up to marshal's own limit; each level takes two frames to build.
+# Stack frames for building arguments: descriptions nest up to marshal's own limit, and each level
+# takes two.
 BUILDING_FRAMES = 4200
 CO_VARARGS = 0x04
 MUTABLE = (list, dict, set, bytearray)
-# A method that enters a context is followed by the one that leaves it, as in `with`.
+# After a method that enters a context, the one that leaves it is called, as `with` does.
 LEAVING = {"__enter__": "__exit__", "__aenter__": "__aexit__"}
 Function = type(consume)
 Method = type(Builder(None).build)
 
 
 class CallProgress:
-    """How far a call came and what came out of it."""
+    """How far a call has come, and its result."""
 
     kind: str | None = None
     result: Any = None
     error: BaseException | None = None
     collected: CollectedItems | None = None
     tasks: EventLoop | None = None
-    # `Defaults` for all steps of a shared process.
+    # The mutable defaults of the function, or `Defaults` of all steps of a shared process.
     watched: Any = None
     conditions: Conditions | None = None
     tracer: Callable | None = None
     _began: int | None = None
-    # Memory that Python held before a step, when that is measured.
+    # Memory that Python held before a step, if that is measured.
     held_bytes: int | None = None
-    # The interpreter before the call; `None` when leaks are not reported.
+    # The state of the interpreter before the call; `None` if leaks are not reported.
     state: State | None = None
     stage = "import"
     has_result = False
@@ -63,16 +64,16 @@ class CallProgress:
         self.notes: list = []
 
     def note(self, text: str) -> None:
-        """Remembers something that the report should say."""
+        """Adds a note to the report."""
         self.notes.append(text)
 
     def start_clock(self) -> None:
-        """The guest's own code begins."""
+        """Marks that the guest's own code begins."""
         self._usage = getrusage(RUSAGE_SELF)
         self._began = perf_counter_ns()
 
     def stop_clock(self) -> None:
-        """The guest's own code is over."""
+        """Marks that the guest's own code has ended."""
         if self._began is not None:
             ended = perf_counter_ns()
             usage = getrusage(RUSAGE_SELF)
@@ -83,7 +84,7 @@ class CallProgress:
 
 
 def record_failure(progress: CallProgress, error: BaseException) -> None:
-    """Notes how a call ended that did not return."""
+    """Records how a call ended that did not return."""
     progress.error = error
     if issubclass(type(error), SystemExit):
         progress.kind = "exited"
@@ -94,7 +95,7 @@ def record_failure(progress: CallProgress, error: BaseException) -> None:
 
 
 def import_module(progress: CallProgress, modules: Modules, target: dict) -> None:
-    """Imports a module as a call of its own."""
+    """Imports a module; the import is the call itself."""
     if modules.is_loaded(target["module"]):
         progress.note("the module was imported before")
     progress.start_clock()
@@ -104,7 +105,7 @@ def import_module(progress: CallProgress, modules: Modules, target: dict) -> Non
 
 
 def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
-    """Goes through the stages; what the guest raises passes through."""
+    """Goes through the stages; exceptions of the guest pass through."""
     target = call["target"]
     kind = target["kind"]
     if kind == "module":
@@ -143,7 +144,7 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
             progress.conditions.before_call(function, args, kwargs, receiver)
         progress.start_clock()
         result = function(*args, **kwargs)
-    # At once: a tracer or an alarm that the guest left may interrupt the next lines.
+    # Stored at once: a tracer or an alarm of the guest may interrupt the next lines.
     progress.result = result
     if leaving is None and type(type(result)) is type and type(result) in PLAIN:
         progress.has_result = True
@@ -169,7 +170,7 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
 
 
 def _leave(receiver: Any, leaving: str, progress: CallProgress) -> None:
-    """Calls the method with which a `with` ends, if there is one."""
+    """Calls the method that leaves the context, if there is one."""
     method = in_class(type(receiver), leaving)
     if method is None:
         progress.note("it cannot be left: there is no " + leaving)
@@ -191,7 +192,7 @@ def _plain(function: Any) -> Callable | None:
     if type(function) is not Function:
         return None
     if function.__defaults__ is None and function.__code__.co_flags & CO_VARARGS:
-        # What a decorator wraps has the real parameters.
+        # A decorated function has the real parameters in `__wrapped__`.
         inner = function.__dict__.get("__wrapped__")
         if type(inner) is Function:
             return inner
@@ -210,7 +211,7 @@ def _has_mutable_default(function: object) -> bool:
 
 
 def _built(progress: CallProgress, modules: Modules, call: dict, kind: str) -> tuple:
-    """Receiver and arguments, built with room for deep descriptions on the stack."""
+    """Receiver and arguments, built with enough stack for deep descriptions."""
     builder = Builder(modules.find)
     limit = getrecursionlimit()
     setrecursionlimit(limit + BUILDING_FRAMES)
@@ -226,7 +227,7 @@ def _built(progress: CallProgress, modules: Modules, call: dict, kind: str) -> t
             kwargs[name] = builder.build(value)
         progress.kept_alive.append((builder, receiver, args, kwargs))
         if progress.state is not None:
-            # They may hold what they have opened: the section has not.
+            # Descriptors that arguments have opened are not the section's.
             progress.state.descriptors.accept()
         return receiver, args, kwargs
     finally:

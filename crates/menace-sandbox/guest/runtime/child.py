@@ -1,7 +1,7 @@
 """The process of one call: from the fork to `_exit`.
 
 Invariant: it never returns, and only the process that was forked for the call writes the report,
-not one that the guest forked in it. What can be done before the fork is done by `zygote`: every
+not one that the guest forked in it. `zygote` does all that can be done before the fork: every
 object touched here is a page to copy.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, setsid
 
-from describe.report import complete, flush, is_simple, lengthen, short
+from describe.report import complete, flush, has_own_streams, is_simple, lengthen, short
 from runtime.call import CallProgress, perform, record_failure
 from runtime.guest_mode import ALL, get_tool, set_events
-from runtime.mailbox import ACTIVE
+from runtime.mailbox import FORGED_SECTION, SECTION, SECTION_END, SEEN, SEEN_END
 from runtime.wire import Wire
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -22,24 +22,26 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.zygote import Zygote
 
 EXIT_NO_REPORT = 73
-# What every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain and caps; more than
-# that are conditions.
+# The number of keys that every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain
+# and caps. A call with more keys has conditions.
 KEYS = 9
 
 
 def live(zygote: Zygote, touch: bool | None) -> None:
-    """Waits for the call, makes it, reports and ends."""
+    """Waits for the call, makes it, reports and exits."""
     try:
         setsid()
         close(zygote.control)
+        if zygote.fork_hooks and zygote.fingerprint.report_changes():
+            _exit(EXIT_NO_REPORT)
         for file in zygote.devices:
             file.separate(zygote.notes)
         if touch:
-            # Every page that this touches need not be copied when the call is there.
+            # Pages that this call copies need not be copied when the real call is there.
             zygote.warm_up(zygote, 1)
         call = Wire(zygote.call_socket).receive()
         close(zygote.call_socket)
-        # One that lacks something ends the process.
+        # A request without one of the keys ends the process.
         caps = call["caps"]
         call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
         _enter_call(zygote, call)
@@ -57,14 +59,13 @@ def live(zygote: Zygote, touch: bool | None) -> None:
         else:
             run(zygote, progress, perform, call)
         publish(zygote, progress, caps)
-        flush(zygote.streams, progress.kept_alive)
         _exit(0)
     finally:
         _exit(EXIT_NO_REPORT)
 
 
 def enter_directory(zygote: Zygote, directory: str) -> None:
-    """Makes this the working directory, from which the guest starts."""
+    """Makes this the working directory in which the guest starts."""
     try:
         chdir(directory)
         zygote.state.cwd = directory
@@ -77,46 +78,63 @@ def _enter_call(zygote: Zygote, call: dict) -> None:
     for file in zygote.files:
         file.separate(zygote.notes)
     if zygote.state.threads:
-        # Some versions still count those that stayed in the parent.
+        # Some versions of Python still count threads that remained in the parent.
         zygote.state.threads = zygote.count_threads()
     zygote.seeding.start(call["seed"])
 
 
 def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
-    """Lets the guest run and notes how it ended."""
+    """Runs the guest's code and records how it ended."""
     own_process = getpid()
+    section = zygote.mailbox.next_section() if "faults" in call else None
     try:
-        _run(zygote, progress, action, call)
+        _run(zygote, progress, action, call, section)
     except BaseException as error:
-        # A handler that the guest left broke into the lines that were to keep it out.
+        # A handler of the guest raised in the lines that were to keep it out.
         _end(zygote, progress, error)
     if getpid() != own_process:
         flush(zygote.streams, progress.kept_alive)
         _exit(0)
+    if section is not None and zygote.mailbox.map[SECTION:SECTION_END] == section[0]:
+        zygote.mailbox.map[SECTION:SECTION_END] = section[1]
     progress.notes[:0] = zygote.notes
 
 
-def _run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
+def _run(
+    zygote: Zygote, progress: CallProgress, action: Callable, call: dict, section: tuple | None
+) -> None:
     mode = zygote.mode
+    memory = zygote.mailbox.map
+    own_process = getpid()
+    has_begun = False
     try:
         try:
             mode.enter()
             if zygote.site.is_pending:
                 zygote.site.enter(zygote.audit)
-            if "faults" in call:
-                # From here on, and no longer than the section runs, the init lets things fail.
-                zygote.mailbox.map[ACTIVE] = 1
+            if section is not None:
+                # While this is set, that is while the section runs, init injects faults.
+                memory[SECTION:SECTION_END] = section[0]
+                has_begun = True
             action(progress, zygote.modules, call)
         finally:
-            # First of all, and without calling a function: a handler, a tracer or a tool that
-            # the guest left may break in and raise until this is done.
+            # First of all, and without calling a Python function: until the signals are blocked, a
+            # handler, a tracer or a monitoring tool of the guest may raise here.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
-            if "faults" in call:
-                zygote.mailbox.map[ACTIVE] = 0
+            if has_begun and getpid() == own_process:
+                if (
+                    memory[SECTION:SECTION_END] == section[0]
+                    and memory[SEEN:SEEN_END] != section[1]
+                ):
+                    memory[SECTION:SECTION_END] = section[1]
+                else:
+                    # The guest has ended it before, to be spared.
+                    memory[SECTION:SECTION_END] = FORGED_SECTION
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):
-            # Before anything else: even calling a function takes memory.
+            # Before anything else: even calling a function takes memory, and the guest may have
+            # used it up.
             zygote.reserve = None
         try:
             if get_tool is not None:
@@ -145,13 +163,18 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
 
 
 def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
-    """Writes both reports; again if something of the guest's came between."""
+    """Writes both reports; repeats it if code of the guest interfered.
+
+    No code of the guest may run between the full report and the exit: if the process ends in any
+    other way than by its own exit, init takes the report for a forgery.
+    """
     for retry in range(3):
         try:
             report = short(progress, caps, zygote)
-            if not is_simple(progress):
+            if not is_simple(progress) or not has_own_streams(zygote.streams):
                 zygote.mailbox.post_short(report)
             lengthen(report, progress, caps, zygote.repo)
+            flush(zygote.streams, progress.kept_alive)
             zygote.mailbox.post_full(report)
             return
         except BaseException as error:

@@ -28,7 +28,7 @@ _environ: Any = os.environ
 
 
 class Conditions:
-    """Those of one call, and what is to be reported of them."""
+    """The conditions of one call, and what the report says about them."""
 
     def __init__(self, zygote: Zygote, progress: CallProgress, call: dict) -> None:
         self.zygote = zygote
@@ -54,14 +54,14 @@ class Conditions:
     def before_call(
         self, function: Callable, args: Sequence, kwargs: dict, receiver: object
     ) -> None:
-        """All is ready for the section to be called: runs the whole concurrency burst before it."""
+        """Called when the section is ready to be called: runs the whole concurrency burst first."""
         if self.burst is not None:
-            # Its runs are compared, so that no fault may be injected into some of them.
+            # The runs are compared, so faults must not be injected into some of them.
             with self.fault_pause:
                 self.burst.run(function, args, kwargs, receiver)
 
     def report(self) -> dict:
-        """What the report says of them."""
+        """The conditions' entries in the report."""
         if self.reported is None:
             self.reported = self._report()
         return self.reported
@@ -82,7 +82,7 @@ class Conditions:
         return reported
 
     def ensure_fixture_files(self) -> FixtureFiles:
-        """Where files are put that are not the call's own."""
+        """The fixture files of the call, which are created when first needed."""
         if self.fixture_files is None:
             from runtime.fixture_files import FixtureFiles
 
@@ -100,7 +100,7 @@ class Conditions:
     def _begin_environment(self, pairs: list) -> None:
         for name, value in pairs:
             _environ[name] = value
-        # These variables are no state changes of the call.
+        # Variables set here are no state changes of the call.
         self.zygote.state.environ = dict(_environ._data)
 
     def _begin_faults(self, faults: list) -> None:
@@ -119,7 +119,7 @@ class Conditions:
                 drift, self.ensure_fixture_files(), self.zygote.audit, self.fault_pause
             ).watch()
         if "flaky_upstream" in self.injectors and "upstream" not in self.call:
-            # The fault needs a service that can fail.
+            # The fault needs a service that can fail: every connection is answered.
             self._begin_upstream({"mocks": [], "answer_all": True})
 
     def _begin_upstream(self, upstream: dict) -> None:
@@ -158,7 +158,7 @@ def _error_text(error: BaseException) -> str:
 
 
 HARNESS_MODES = ("flaky_upstream", "schema_drift")
-# Injected by the init, except for connections that are answered here.
+# Init injects these, except into connections that are answered here.
 UPSTREAM_MODES = ("network", "network_partition")
 BEGINNINGS = (
     ("files", Conditions._begin_files),
@@ -166,6 +166,6 @@ BEGINNINGS = (
     ("faults", Conditions._begin_faults),
     ("upstream", Conditions._begin_upstream),
     ("burst", Conditions._begin_burst),
-    # Last, so that nothing of the harness is recorded.
+    # Last, so that no code of the harness is recorded.
     ("coverage", Conditions._begin_coverage),
 )

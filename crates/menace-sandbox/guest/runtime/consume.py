@@ -1,7 +1,7 @@
-"""Brings what a call returned to its end: awaits, iterates, enters and leaves.
+"""Completes what a call returned: awaits, iterates, enters and leaves.
 
-Only what does nothing until it is driven is driven: coroutines, generators of both kinds and
-context managers made by `contextlib` from generators. Iterators, files and locks are left alone.
+Only objects that do nothing until they are driven are driven: coroutines, generators of both kinds,
+and context managers that `contextlib` made from generators. Iterators, files and locks are not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.event_loop import EventLoop
 
 CO_ITERABLE_COROUTINE = 0x100
-# A coroutine can return a generator that yields from another; four levels are deep enough.
+# A coroutine can return a generator that yields from another one; four levels suffice.
 LEVELS = 4
 
 
@@ -48,26 +48,26 @@ PLAIN = frozenset(
 
 
 class CollectedItems:
-    """The items that a generator gave."""
+    """The items that a generator has yielded."""
 
     __slots__ = ("items", "more", "paused_at", "type_name")
 
     def __init__(self, source: object) -> None:
         self.items: list = []
         self.more = False
-        # Where one stands that had still more to give.
+        # The position of a generator that had more items than were taken.
         self.paused_at: list | None = None
         self.type_name = full_name(type(source))
 
     def note_pause(self, frame: FrameType) -> None:
-        """Before it is closed."""
+        """Records the position of a generator before it is closed."""
         if frame is not None:
             code = frame.f_code
             self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
 
 
 def consume(result: Any, progress: CallProgress, cap: int) -> object:
-    """What is left when all that waits to be driven has been driven."""
+    """The result once everything that has to be driven has been driven."""
     for _ in range(LEVELS):
         cls = type(result)
         if type(cls) is type and cls in PLAIN:

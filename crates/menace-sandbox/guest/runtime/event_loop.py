@@ -37,12 +37,12 @@ class EventLoop:
         set_event_loop(self.loop)
 
     def can_await(self, awaitable: object) -> bool:
-        """Whether awaiting it can end: no code will set the result of a bare future."""
+        """Whether awaiting it can end: a bare future gets no result from any code."""
         cls = type(awaitable)
         return issubclass(cls, Task) or not issubclass(cls, Future)
 
     def run(self, awaitable: Any) -> object:
-        """The awaitable's result."""
+        """Awaits it, and returns its result."""
         if issubclass(type(awaitable), Task):
             return awaitable.get_loop().run_until_complete(awaitable)
         return self.loop.run_until_complete(_await(awaitable))
@@ -70,7 +70,7 @@ class EventLoop:
         return self.loop.run_until_complete(gather_items())
 
     def enter_and_leave(self, manager: Any) -> object:
-        """What an async context manager gives when entered."""
+        """Enters and leaves an async context manager; returns what entering gave."""
 
         async def through() -> object:
             async with manager as given:

@@ -30,7 +30,7 @@ TEMPORARY = "/tmp/"
 
 
 class FixtureFiles:
-    """What was put where, by the name that the host knows it by."""
+    """The files that were written, by the names that the host uses."""
 
     __slots__ = ("contents", "repo", "temporary")
 
@@ -51,12 +51,12 @@ class FixtureFiles:
         self.rewrite(name, path, content)
 
     def rewrite(self, name: str, path: str, content: bytes) -> None:
-        """Writes a file of which it is known where it is."""
+        """Replaces the content of a file whose path is known."""
         write_content(path, content)
         self.contents[name] = (path, content)
 
     def states(self) -> list:
-        """For each file whether it is still the `same`, was `changed`, or is `gone`."""
+        """For each file whether it is the `same`, `changed`, or `gone`."""
         return [[name, _state(*fixture_files)] for name, fixture_files in self.contents.items()]
 
     def _path(self, name: str) -> str:
@@ -72,7 +72,7 @@ class FixtureFiles:
 
 
 def write_content(path: str, content: bytes) -> None:
-    """Makes this the content of the file."""
+    """Replaces the content of the file."""
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
     try:
         rest = memoryview(content)
@@ -83,7 +83,7 @@ def write_content(path: str, content: bytes) -> None:
 
 
 def read_content(path: str, most: int) -> bytes | None:
-    """The content of a regular file that has at most so many bytes, or `None`."""
+    """The content of a regular file of at most `most` bytes, else `None`."""
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     try:
         found = fstat(descriptor)

@@ -1,6 +1,6 @@
 """Reports forks that the limit on processes refused.
 
-Without control groups, only the process that forked learns of it.
+Without control groups only the process that called `fork` learns of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if False:  # for type checkers only: nothing is loaded at run time
 
 
 def watch(refused: Callable) -> None:
-    """From here on `os.fork` calls `refused` before it raises for want of room."""
+    """Makes `os.fork` call `refused` before it raises because of the limit."""
     real = posix.fork
 
     def fork():

@@ -1,8 +1,8 @@
-"""Stops the guest's wall clock: `time` and `datetime` always return the same moment.
+"""Freezes the guest's wall clock: `time` and `datetime` always return the same moment.
 
 `datetime` keeps its own classes: their `now` and `utcnow` are replaced in place, so that types,
-pickles and `isinstance` stay as they are; `today` asks `time.time` by itself. Clocks that measure
-durations (`monotonic`, `perf_counter`, `process_time`) go on.
+pickles and `isinstance` are unchanged; `today` calls `time.time` by itself. Clocks that measure
+durations (`monotonic`, `perf_counter`, `process_time`) run on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.import_hooks import ImportHooks
 
 _real = dict(time.__dict__)
-# The replaced methods stay alive: the interpreter's cache may still point to them.
+# Replaced methods are kept alive: the interpreter's caches may still point to them.
 _replaced: list = []
 
 
@@ -65,7 +65,7 @@ def freeze(moment: float, import_hooks: ImportHooks) -> None:
 
 
 def _freeze_datetime(module: ModuleType, moment: float) -> None:
-    """Puts frozen methods into the dictionary of the class, which only `gc` hands out."""
+    """Puts frozen methods into the dictionary of the class, which is reached through `gc` only."""
     cls = module.datetime
     utc = module.timezone.utc
 

@@ -1,7 +1,7 @@
 """Switches the interpreter between the harness's code and the guest's.
 
-In guest mode: the guest's garbage collection, signal mask and recursion limit, and the audit hook
-listens. In harness mode: no collection, no signals, no tracing, a sufficient recursion limit.
+Guest mode has the guest's garbage collection, signal mask and recursion limit, and an active audit
+hook. Harness mode has no collection, no signals, no tracing, and a sufficient recursion limit.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _monitoring = getattr(sys, "monitoring", None)
 get_tool = getattr(_monitoring, "get_tool", None)
 set_events = getattr(_monitoring, "set_events", None)
 MIN_RECURSION_LIMIT = 1000
-# Signals of a crash are never blocked.
+# Signals that report a crash are never blocked.
 CRASH_SIGNALS = (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP)
-# With it the init requests the stack; `stack_sampler` has the handler.
+# The signal with which init requests a stack dump; `stack_sampler` installs its handler.
 STACK_REQUEST = SIGRTMAX
 ALL = frozenset(valid_signals()).difference((*CRASH_SIGNALS, STACK_REQUEST))
 
 
 class GuestMode:
-    """What the guest had when it was last left."""
+    """The guest's settings when guest mode was last left."""
 
     __slots__ = ("audit", "collects", "limit", "mask", "tracer")
 
@@ -56,7 +56,7 @@ class GuestMode:
         self.mask = pthread_sigmask(SIG_SETMASK, ALL)
 
     def enter(self) -> None:
-        """From here on the guest's code may run."""
+        """Switches to guest mode."""
         if self.limit != _getlimit():
             _setlimit(self.limit)
         pthread_sigmask(SIG_SETMASK, self.mask)
@@ -65,7 +65,7 @@ class GuestMode:
         self.audit.listening = True
 
     def leave(self) -> None:
-        """From here on only the harness's code runs; its signals have been blocked before."""
+        """Switches to harness mode; signals have been blocked before."""
         self.audit.listening = False
         self.limit = _getlimit()
         if self.limit < MIN_RECURSION_LIMIT:

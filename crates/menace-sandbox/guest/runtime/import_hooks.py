@@ -1,7 +1,7 @@
 """Runs an action right after a chosen module has been executed, before any code uses it.
 
-A finder at the head of `sys.meta_path`; to every other name it says at once that it does not know
-it. Invariant: the modules come from where they would have come from without it.
+A finder at the head of `sys.meta_path`, which returns `None` at once for all other names.
+Invariant: modules are found where they would have been found without it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ _find_spec = _modules["_frozen_importlib"]._find_spec
 
 
 class ImportHooks:
-    """The finder, with what is to be done by module name."""
+    """The finder, with the actions by module name."""
 
     def __init__(self) -> None:
         self.wanted: dict = {}
         sys.meta_path.insert(0, self)
 
     def add(self, name: str, action: Callable) -> None:
-        """Calls `action(module)` after each execution of the module, or now if it is there."""
+        """Calls `action(module)` after each execution of the module, and now if it is loaded."""
         self.wanted[name] = action
         if name in _modules:
             action(_modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Part of the protocol of finders."""
+        """Part of the finder protocol."""
         action = self.wanted.pop(name, None)
         if action is None:
             return None
         try:
-            # With the action taken out, this very method answers `None` on the way.
+            # While the action is removed, this method returns `None`, and the other finders are
+            # used.
             spec = _find_spec(name, path, target)
         finally:
             self.wanted[name] = action
@@ -59,5 +60,5 @@ def _extend(loader: Any, action: Callable) -> None:
     try:
         loader.exec_module = execute_and_act
     except AttributeError:
-        # A loader without instance attributes stays as it is.
+        # A loader without instance attributes cannot be changed.
         pass

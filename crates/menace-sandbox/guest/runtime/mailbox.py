@@ -1,8 +1,8 @@
-"""The shared memory through which a report leaves a call.
+"""The shared memory through which a call's report reaches init.
 
-The init marks it as running before each call. Invariant: a phase is set only after its report is
-complete in the memory, and a report never exceeds its part of it; one that is too long is shortened
-until it fits.
+Init marks it as running before each call. Invariant: a phase is set only after its report is
+complete in the memory, and a report never exceeds its part of it; a longer one is shortened until
+it fits.
 """
 
 from __future__ import annotations
@@ -12,31 +12,41 @@ from mmap import mmap
 from posix import close, dup, fstat
 
 PHASE = 4
-ACTIVE = 5
+# One while the harness does something of its own in a section.
+PAUSED = 5
 SHORT_LENGTH = 8
 FULL_LENGTH = 12
 SHORT_AT = 64
-# Violations, as they happen: how many, and a slot for each.
+# Violations, written as they happen: their number, and a slot for each.
 VIOLATIONS = 44
 REFUSED_FORK = 45
+# How many violations had no slot.
+UNLISTED = 56
+UNLISTED_END = 60
+# Which section of a call with faults runs, or ran last; and the last end that the init saw.
+SECTION = 48
+SECTION_END = SEEN = 52
+SEEN_END = 56
+FORGED_SECTION = b"\xff\xff\xff\xff"
 VIOLATIONS_AT = 32768
-SLOT = 1024
+SLOT = 704
 FULL_AT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
-# Read by the zygote only: it should load the coverage modules before it forks again.
+# Read by the zygote only: requests that it loads the coverage modules before it forks again.
 PRELOAD_WANTED = 24
 
 
 class Mailbox:
-    """The mapping, and the inode by which `/proc/self/maps` knows it."""
+    """The mapping, and its inode in `/proc/self/maps`."""
 
-    __slots__ = ("inode", "map", "size")
+    __slots__ = ("inode", "map", "sections", "size")
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.inode = fstat(descriptor).st_ino
         self.size = size
-        # mmap keeps a duplicate of the descriptor, which takes the lowest free number; it is of
-        # no use to us, and the guest shall not find it.
+        self.sections = 0
+        # mmap keeps a duplicate of the descriptor under the lowest free number. It is not needed,
+        # and the guest must not find it.
         lowest = dup(descriptor)
         close(lowest)
         self.map = mmap(descriptor, size)
@@ -48,17 +58,27 @@ class Mailbox:
             pass
 
     def request_preload(self) -> None:
-        """Asks the zygote to load the coverage modules before later forks."""
+        """Requests that the zygote loads the coverage modules before later forks."""
         self.map[PRELOAD_WANTED] = 1
 
     def wants_preload(self) -> bool:
-        """Whether the last call asked for it; the guest may have forged that."""
+        """Whether the last call requested it; the guest may have forged that."""
         return self.map[PRELOAD_WANTED] != 0
 
+    def next_section(self) -> tuple:
+        """What stands for the next section of this call while it runs, and once it has ended.
+
+        Numbers only go up: odd ones run. What runs twice, or ends twice, was forged.
+        """
+        self.sections += 2
+        running = (self.sections - 1).to_bytes(4, "little")
+        return running, self.sections.to_bytes(4, "little")
+
     def report_violation(self, kind: str, detail: str) -> None:
-        """Publishes a violation at once: its process may be killed before it reports."""
+        """Writes a violation at once, since its process may be killed before it reports."""
         number = self.map[VIOLATIONS]
         if number >= (FULL_AT - VIOLATIONS_AT) // SLOT:
+            self.report_unlisted(kind)
             return
         data = dumps([kind, detail], 2)
         if len(data) > SLOT - 2:
@@ -67,12 +87,18 @@ class Mailbox:
         self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
         self.map[VIOLATIONS] = number + 1
 
+    def report_unlisted(self, kind: str) -> None:
+        """Counts a violation for which there is no slot; of reads, the init keeps account."""
+        if kind != "read":
+            count = int.from_bytes(self.map[UNLISTED:UNLISTED_END], "little")
+            self.map[UNLISTED:UNLISTED_END] = (count + 1).to_bytes(4, "little")
+
     def report_refused_fork(self) -> None:
         """Reports that the limit on processes refused a fork."""
         self.map[REFUSED_FORK] = 1
 
     def post_short(self, report: dict) -> None:
-        """Publishes the report that needed nothing from the guest."""
+        """Publishes the report without the parts that need the guest's methods."""
         data = encode_to_fit(report, VIOLATIONS_AT - SHORT_AT)
         self.map[SHORT_AT : SHORT_AT + len(data)] = data
         self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
@@ -104,7 +130,7 @@ def encode_to_fit(report: dict, room: int) -> bytes:
 
 
 def try_encode(report: dict) -> bytes:
-    """The report as bytes, or `None` when that cannot be."""
+    """The report as bytes, or `None` if marshal cannot encode it."""
     try:
         return dumps(report, 2)
     except (ValueError, MemoryError):
@@ -168,7 +194,7 @@ def shorten_exception(exception: dict | None, message: int, frames: int, chain: 
 
 
 def _bare(report: dict) -> dict:
-    """What is left when even the short texts did not fit."""
+    """The report without everything optional, for when even short texts do not fit."""
     exception = report["exception"]
     if exception is not None:
         exception = dict(exception, frames=[], message="", notes=[], code=None)

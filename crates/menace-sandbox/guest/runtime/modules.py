@@ -1,8 +1,8 @@
-"""Imports the guest's modules and finds what a qualified name in them leads to.
+"""Imports the guest's modules and resolves qualified names in them.
 
-A module that its name does not lead to is loaded from its file under that name. Invariant: a
+A module whose name does not lead to its file is loaded from the file under that name. Invariant: a
 module of the standard library that is already loaded is never replaced in `sys.modules` by a file
-of the repository that happens to have its name; such a file is kept beside it.
+of the repository with the same name; such a file is kept in `Modules`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ _spec_from_file = _external.spec_from_file_location
 _SourceLoader = _external.SourceFileLoader
 _Module = type(sys)
 _modules = sys.modules
-# A module of this name would run what it guards with `if __name__ == "__main__"`.
+# Under the name `__main__` a module would run the code that it guards with `if __name__ ==
+# "__main__"`.
 ESCAPED_MAIN = "_main_"
 
 
 class Unreachable(Exception):
-    """There is no way to the target; the text says why."""
+    """The target cannot be reached; the text says why."""
 
 
 class Modules:
-    """The modules that were asked for, those under a name that was taken included."""
+    """The requested modules, including those whose name was taken."""
 
     __slots__ = ("by_name",)
 
@@ -42,7 +43,7 @@ class Modules:
         self.by_name: dict = {}
 
     def load(self, name: str, path: str | None = None) -> ModuleType:
-        """The module of that name, imported when it is not yet there."""
+        """The module of that name, which is imported if necessary."""
         module = self.by_name.get(name)
         if module is None:
             module = self.by_name[name] = _imported(name) if path is None else _placed(name, path)
@@ -53,7 +54,7 @@ class Modules:
         return name in self.by_name or name in _modules
 
     def find(self, reference: str) -> object:
-        """What `module:qualname` leads to."""
+        """The object that `module:qualname` refers to."""
         name, _, qualname = reference.partition(":")
         found = self.load(name)
         return walk(found, qualname) if qualname else found
@@ -65,7 +66,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _placed(name: str, path: str | None) -> ModuleType:
-    """The module whose code is in that file, by its name if that leads there."""
+    """The module with the code of that file, by its name if the name leads there."""
     name = ESCAPED_MAIN if name == "__main__" else name
     present = _modules.get(name)
     if present is not None:
@@ -133,14 +134,14 @@ def walk(subject: object, qualname: str) -> Any:
 
 
 def attribute(subject: object, name: str) -> Any:
-    """One attribute; a private name of a class is found under its mangled one."""
+    """One attribute; private names of classes are mangled."""
     if name == "<locals>":
         raise Unreachable("it is defined inside a function")
     return getattr(subject, mangled(subject, name))
 
 
 def mangled(subject: object, name: str) -> str:
-    """The name under which a class keeps what its source calls `name`."""
+    """The mangled name under which a class stores `name`."""
     if name[:2] == "__" and name[-2:] != "__" and issubclass(type(subject), type):
         owner = exact(type.__dict__["__name__"].__get__(subject)).lstrip("_")
         if owner:
@@ -149,9 +150,9 @@ def mangled(subject: object, name: str) -> str:
 
 
 def resolve(module: ModuleType, qualname: str, kind: str) -> Any:
-    """What to call, and whether it has yet to be bound to the receiver.
+    """The object to call, and whether it has yet to be bound to the receiver.
 
-    Methods come as the class defines them, so that a subclass's override is not called instead.
+    Methods are taken from the class that defines them, so that no override of a subclass is called.
     """
     if kind == "function" and type(module) is _Module and qualname in module.__dict__:
         return module.__dict__[qualname]
@@ -167,7 +168,7 @@ def resolve(module: ModuleType, qualname: str, kind: str) -> Any:
 
 
 def bind(found: Any, receiver: Any) -> Any:
-    """The attribute as the receiver would give it."""
+    """The attribute, bound to the receiver as attribute access would."""
     getter = in_class(type(found), "__get__")
     if getter is None:
         return found
@@ -175,7 +176,7 @@ def bind(found: Any, receiver: Any) -> Any:
 
 
 def has_async(module_name: str) -> bool:
-    """Whether a module has a function, or a class with a method, that `asyncio` has to run."""
+    """Whether a module has a function or method that `asyncio` has to run."""
     module = _modules.get(module_name)
     if type(module) is not _Module:
         return False
@@ -197,6 +198,6 @@ def _any_async(names: dict, depth: int) -> bool:
     return False
 
 
-# Of coroutines and of asynchronous generators.
+# Code flags of coroutines and asynchronous generators.
 ASYNC_FLAGS = 0x80 | 0x200
 _Function = type(resolve)

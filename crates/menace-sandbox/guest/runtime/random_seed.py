@@ -1,7 +1,7 @@
 """Makes the guest's random numbers depend on the call's seed alone.
 
-`random` and `numpy.random` are seeded when they are loaded, and before each call when they were
-loaded by the import. What asks the kernel (`secrets`, `uuid4`, `SystemRandom`) is not touched.
+`random` and `numpy.random` are seeded when they are loaded, and before each call if the import has
+loaded them. Sources that use the kernel (`secrets`, `uuid4`, `SystemRandom`) are not changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMPY_SEEDS = 1 << 32
 
 
 class RandomSeed:
-    """The seed in force."""
+    """The seed of the current call."""
 
     __slots__ = ("loaded", "seed")
 
@@ -29,7 +29,7 @@ class RandomSeed:
         import_hooks.add("numpy.random", self._seed_numpy)
 
     def start(self, seed: int) -> None:
-        """Begins a call with its seed."""
+        """Seeds the generators for a call."""
         self.seed = seed
         if not self.loaded:
             return
@@ -40,7 +40,7 @@ class RandomSeed:
 
     def _seed_random(self, module: ModuleType) -> None:
         self.loaded = True
-        # A module of the guest's may have this name; only the real generator is seeded.
+        # A module of the guest may have this name; only the real generator is seeded.
         try:
             generator = module.__dict__["_inst"]
             if issubclass(type(generator), _modules["_random"].Random):

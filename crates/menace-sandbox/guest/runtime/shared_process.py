@@ -34,7 +34,7 @@ MAX_MEASURED_REQUESTS = 8
 
 
 def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
-    """All steps; `progress` becomes that of the whole."""
+    """Makes all steps; `progress` becomes that of the whole call."""
     steps = call["steps"]
     progress.stage = "call"
     progress.watched = Defaults()
@@ -43,17 +43,17 @@ def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
     for number, step in enumerate(steps):
         if not shared_run.entries.begin(number):
             left = str(len(steps) - number)
-            # First of all, because not all notes are kept.
+            # At the first place, because not all notes are kept.
             progress.notes.insert(0, left + " steps were not made: no room for their reports")
             break
         shared_run.run_step(number, step)
-        # The arguments are not memory that the step retains.
+        # Frees the arguments, which are no memory that the step retains.
         steps[number] = None
     progress.kind = "returned"
 
 
 class Defaults:
-    """The mutable defaults of all functions that were called, as they were."""
+    """The mutable defaults of all called functions, as they were before the first call."""
 
     __slots__ = ("by_name",)
 
@@ -61,12 +61,12 @@ class Defaults:
         self.by_name: dict = {}
 
     def add(self, name: str, watched: MutableDefaults | None) -> None:
-        """The first time counts."""
+        """Adds those of a function, unless they were added before."""
         if watched is not None:
             self.by_name.setdefault(name, watched)
 
     def changed(self) -> list:
-        """Function and parameter of each that is not what it was."""
+        """Function and parameter of each default that has changed."""
         return [
             name + "." + parameter
             for name, watched in self.by_name.items()
@@ -75,7 +75,7 @@ class Defaults:
 
 
 class SharedProcessRun:
-    """What the steps of one call have in common."""
+    """The state that the steps of one call share."""
 
     def __init__(self, zygote: Zygote, progress: CallProgress, call: dict, count: int) -> None:
         self.zygote = zygote
@@ -87,20 +87,20 @@ class SharedProcessRun:
         if "faults" in call:
             self.call_extras["faults"] = call["faults"]
         self.coverage = progress.conditions.coverage
-        # The memory that Python holds is measured before each step.
+        # Whether the memory that Python holds is measured before each step.
         self.measures_memory = "measure_memory" in call
         if self.measures_memory:
             upstream = progress.conditions.upstream
             if upstream is not None:
-                # Recorded requests are not memory that the call retains.
+                # Recorded requests are kept few: they are no memory that the call retains.
                 upstream.most = MAX_MEASURED_REQUESTS
             start()
         self.entries = StepEntries(zygote.mailbox, count)
-        # Nanoseconds that the guest's methods took to describe what came out of the steps.
+        # Nanoseconds that the guest's methods took to describe results so far.
         self.described_ns = 0
 
     def run_step(self, number: int, call: dict) -> None:
-        """One step, from its import to the end of what it returned."""
+        """Makes one step, from its import to releasing what it returned."""
         zygote, progress = self.zygote, self.progress
         call.update(self.call_extras)
         step = CallProgress()
@@ -128,7 +128,7 @@ class SharedProcessRun:
         self.restore_reserve()
 
     def report(self, number: int, step: CallProgress) -> None:
-        """Adds the report: first what needs nothing from the guest, then all of it."""
+        """Writes the step's report: first without the guest's methods, then completely."""
         is_reported = False
         try:
             value = exception = None
@@ -154,7 +154,7 @@ class SharedProcessRun:
                 self.entries.post(_entry(number, step, None, None))
 
     def describe_with_guest(self, entry: dict, step: CallProgress) -> None:
-        """Adds what the guest has to be asked for; all steps share the time for it."""
+        """Adds the parts that need the guest's methods; all steps share the time for them."""
         guard = Guard()
         guard.expired = self.described_ns >= GUEST_SECONDS * 1e9
         step.kept_alive.append(guard)
@@ -163,7 +163,7 @@ class SharedProcessRun:
         try:
             if step.has_result:
                 describe_value(entry["value"], step.result, self.caps, guard, step.notes)
-                # Only small results have a copy.
+                # Only small results get a copy.
                 entry["value"]["value"] = None
             if step.error is not None:
                 describer = Describer(self.caps, guard, step.notes, is_ours, self.zygote.repo)
@@ -175,7 +175,7 @@ class SharedProcessRun:
                 self.described_ns += perf_counter_ns() - began
 
     def restore_reserve(self) -> None:
-        """A step that used up the memory may have freed it."""
+        """Allocates the memory reserve again, if the step that used up the memory has freed it."""
         if self.zygote.reserve is None:
             try:
                 self.zygote.reserve = bytes(RESERVE)
@@ -201,9 +201,10 @@ def _entry(number: int, step: CallProgress, value: dict | None, exception: dict 
 
 
 def _release(_progress: CallProgress, _modules: Modules, released: dict) -> None:
-    """In guest mode, because it runs the guest's finalizers."""
+    """Releases a step's results, in guest mode, because that runs the guest's finalizers."""
     released["step"].__dict__.clear()
     if released["measures_memory"]:
         collect()
-        # Python remembers thousands of names that were looked up: `getattr(it, "do_" + what)`.
+        # Python caches thousands of attribute names that were looked up: `getattr(it, "do_" +
+        # what)`.
         clear_caches()

@@ -1,8 +1,9 @@
-"""Writes the stack of a process that crashes, and of one that the init is about to kill.
+"""Writes the stack of a process that crashes, or that init is about to kill.
 
-`faulthandler` writes the frames, so that it works while the guest holds the interpreter lock, waits
-for ever or has corrupted its memory. The handlers are set once, before the first fork, and cost a
-call nothing. When the guest closes the descriptor or sets other handlers, no stack is reported.
+`faulthandler` writes the frames, so this works while the guest holds the interpreter lock, waits
+for ever or has corrupted its memory. The handlers are installed once, before the first fork, and
+cost a call nothing. When the guest closes the descriptor or sets other handlers, no stack is
+reported.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from runtime.guest_mode import STACK_REQUEST
 
 
 def install_handlers(descriptor: int) -> None:
-    """From here on, also in every fork."""
+    """Installs the handlers in this process and all its forks."""
     set_inheritable(descriptor, False)
     enable(descriptor, all_threads=False)
     register(STACK_REQUEST, descriptor, all_threads=False, chain=False)

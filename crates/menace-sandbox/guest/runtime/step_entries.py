@@ -1,8 +1,8 @@
 """The part of the mailbox in which each step of a call writes its report before the next begins.
 
-Entries lie one behind the other, each a length and a `marshal` dictionary. Invariant: the length of
-the whole is written only after an entry is complete in the memory, so that all earlier entries
-remain when the process dies; and every step has at least the same share of the room.
+Entries follow each other, each a length and a `marshal` dictionary. Invariant: the total length is
+written only after an entry is complete in the memory, so that earlier entries remain when the
+process dies; and every step has at least the same share of the room.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if False:  # for type checkers only: nothing is loaded at run time
 BEGUN = 32
 LENGTH = 36
 RELEASING = 40
-# What a bare entry takes at the most.
+# The most bytes that a bare entry takes.
 MIN_ENTRY_BYTES = 800
 
 
 class StepEntries:
-    """Where the next entry goes, and how many are still to come."""
+    """The position of the next entry, and how many are still to come."""
 
     __slots__ = ("at", "end", "left", "map", "share", "start")
 
     def __init__(self, mailbox: Mailbox, count: int) -> None:
         self.map = mailbox.map
         self.end = mailbox.size
-        # The report of the call itself has the first half to itself.
+        # The first half is for the report of the call itself.
         self.at = self.start = mailbox.size = mailbox.size // 2
         self.left = count
         self.share = 0
 
     def begin(self, number: int) -> bool:
-        """A step begins; false when there would be no room for its report."""
+        """Begins a step; false when there would be no room for its report."""
         room = self.end - self.at
         self.share = max(room // self.left, MIN_ENTRY_BYTES)
         if room < self.share:
@@ -50,7 +50,7 @@ class StepEntries:
         self._add(encode_to_fit(entry, self.share // 2))
 
     def replace(self, entry: dict) -> None:
-        """Adds one that takes the place of the first, if there is room for more than that."""
+        """Writes a second entry, which replaces the first, if there is room for more."""
         data = encode_to_fit(entry, self.share - 4)
         if len(data) <= self.share - 4:
             self._add(data)
@@ -63,7 +63,7 @@ class StepEntries:
         _put(self.map, LENGTH, self.at - self.start)
 
     def mark_releasing(self, is_leaving: bool) -> None:
-        """What the last step left is being let go of, by code of the guest's, or no longer."""
+        """Marks whether results of the last step are being released, by code of the guest."""
         self.map[RELEASING] = 1 if is_leaving else 0
 
 
@@ -106,7 +106,7 @@ def _bare(entry: dict) -> dict:
 
 
 def _brief(text: str, most: int) -> str:
-    """The last so many bytes of a text."""
+    """The last `most` bytes of a text."""
     return text.encode("utf-8", "replace")[-most:].decode("utf-8", "ignore")
 
 
@@ -117,7 +117,7 @@ def _cut(value: Any, longest: int) -> dict:
 
 
 def _with_last_bases(exception: dict | None, most: int) -> dict:
-    """Builtin types come last."""
+    """Keeps the last base classes, since builtin types come last."""
     if exception is not None:
         exception["bases"] = [_brief(base, 32) for base in exception["bases"][-most:]]
     return exception

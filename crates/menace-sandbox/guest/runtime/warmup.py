@@ -1,7 +1,7 @@
-"""Goes through a whole call in the zygote before the first fork, without leaving a trace.
+"""Makes a whole call in the zygote before the first fork, without leaving a trace.
 
-The interpreter then has specialised its bytecode, filled its caches and resolved its symbols once
-and for all; otherwise each child would do it again, on pages that it has to copy for it.
+Afterwards the interpreter has specialised its bytecode, filled its caches and resolved its symbols.
+Otherwise each child would do that again, on pages that it has to copy for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUNDS = 12
 
 
 def warm_up(zygote: Zygote, rounds: int = ROUNDS) -> None:
-    """Calls a function of no importance a few times, signals blocked."""
+    """Calls a trivial function a few times, with signals blocked."""
     module: Any = type(sys)(NAME)
     module.function = _function
     zygote.modules.by_name[NAME] = module

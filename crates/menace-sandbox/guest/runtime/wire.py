@@ -1,7 +1,6 @@
 """Frames on the control socket: `MNC1`, a little-endian u32 length, a marshalled dictionary.
 
-What the frames mean belongs to `zygote`. Invariant: when the init is gone or a frame is invalid,
-the process ends.
+`zygote` interprets them. Invariant: when init is gone or a frame is invalid, the process ends.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Wire:
         self.pending = b""
 
     def _fill(self, wanted: int) -> None:
-        """Reads until `wanted` bytes are pending; most frames come with one read."""
+        """Reads until `wanted` bytes are pending; most frames arrive in one read."""
         while len(self.pending) < wanted:
             try:
                 chunk = read(self.descriptor, max(65536, wanted - len(self.pending)))
@@ -38,7 +37,7 @@ class Wire:
             self.pending = self.pending + chunk if self.pending else chunk
 
     def receive(self) -> dict:
-        """The next frame's dictionary."""
+        """Receives a frame; returns its dictionary."""
         self._fill(8)
         length = int.from_bytes(self.pending[4:8], "little")
         if self.pending[:4] != MAGIC or length > MAX_FRAME_BYTES:
@@ -56,7 +55,7 @@ class Wire:
         return message
 
     def send(self, message: dict) -> None:
-        """Sends one frame completely."""
+        """Sends one frame."""
         body = dumps(message, 2)
         rest = MAGIC + len(body).to_bytes(4, "little") + body
         while rest:

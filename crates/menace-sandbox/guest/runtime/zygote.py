@@ -1,8 +1,8 @@
-"""Serves the init: sets up, imports the module once, then forks for each call.
+"""Serves init: sets up, imports the module once, then forks for each call.
 
-What happens in a call belongs to `child`. Invariants: between two frames this process runs none of
-the guest's code, so that every fork starts from the same state; and neither its working directory
-nor an open file is the guest's, so that no call finds files of another through `/proc`.
+`child` runs the calls. Invariants: between two frames this process runs none of the guest's code,
+so that every fork starts from the same state; and neither its working directory nor an open file
+is the guest's, so that no call finds files of another through `/proc`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from _signal import SIG_DFL, SIG_IGN, SIGCHLD, getsignal, signal
 from _thread import _count
 from errno import EAGAIN, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
-from describe.report import complete, flush
+from describe.report import complete
 from runtime.call import CallProgress, import_module
 from runtime.child import enter_directory, live, publish, run
+from runtime.fork_hooks import watch_hooks
 from runtime.fork_limit import watch
 from runtime.guest_mode import GuestMode
 from runtime.import_hooks import ImportHooks
@@ -29,6 +31,7 @@ from runtime.warmup import warm_up
 from runtime.wire import Wire
 from state.audit import Audit
 from state.descriptors import all_open, identity
+from state.integrity import Fingerprint
 from state.reopen import find_reopenable, replace_with_placeholders
 from state.snapshot import State
 from state.unforkable import find_unforkable
@@ -38,37 +41,38 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from runtime.event_loop import EventLoop
 
-# Its classes are replaced, which no type checker allows.
+# An alias, because its classes are replaced, which type checkers do not allow.
 _resource: Any = resource
 SIGKILL = 9
 EXIT_BROKEN = 74
 OUTSIDE = "/"
-# Warm-up calls after the import, which may have changed what was warm.
+# Warm-up calls after the import, which may have invalidated caches.
 IMPORT_ROUNDS = 2
-# Freed when the guest has used up its memory, so that the report can still be written.
-# `bytes`, which take no memory of the kernel until they are written to.
+# Freed when the guest has used up its memory, so that the report can still be written. `bytes` of
+# zeros take no memory until they are written to.
 RESERVE = 8 << 20
+MAX_NAMED_HOOKS = 8
 _freeze = gc.freeze
 _modules = sys.modules
 _Usage = resource.struct_rusage
 
 
 def serve(control: int, call_socket: int, mailbox: int, size: int, stack_dump: int) -> None:
-    """Answers the init until it is gone."""
+    """Serves frames until init is gone."""
     zygote = Zygote(Wire(control), call_socket, Mailbox(mailbox, size), stack_dump)
     install_handlers(stack_dump)
     try:
         while True:
             zygote.answer(zygote.wire.receive())
     except BaseException as error:
-        # Leaving through the interpreter's end would run what the guest registered for it.
+        # A regular exit would run functions that the guest registered for it.
         print_error(error)
     finally:
         _exit(EXIT_BROKEN)
 
 
 def print_error(error: BaseException) -> None:
-    """Says on standard error what is wrong with the harness itself."""
+    """Prints an error of the harness itself on standard error."""
     place = error.__traceback__
     text = type(error).__name__ + ": " + str(error)
     while place is not None:
@@ -92,7 +96,7 @@ class Zygote:
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes: list = []
         self.output = {number: identity(number) for number in (1, 2)}
-        # What each call reopens: files in its overlay, and devices, which need no overlay.
+        # What each call reopens: files, in its own overlay, and devices, which need none.
         self.files: list = []
         self.devices: list = []
         self.reserve: bytes | None = bytes(RESERVE)
@@ -103,6 +107,9 @@ class Zygote:
         self.preload_error: BaseException | None = None
         self.count_threads = _count
         self.first: State | None = None
+        self.fork_hooks: list = []
+        self.ignores_children = False
+        self.fingerprint: Fingerprint | None = None
         self.event_loop: type[EventLoop] | None = None
         self.caps: dict | None = None
         self.repo: str | None = None
@@ -118,11 +125,11 @@ class Zygote:
         }
 
     def answer(self, message: dict) -> None:
-        """Does what one frame asks for."""
+        """Handles one frame."""
         self.ops[message["op"]](message)
 
     def set_up(self, message: dict) -> None:
-        """Prepares the interpreter before anything of the guest's is loaded."""
+        """Prepares the interpreter before any code of the guest is loaded."""
         self.repo = message["repo"].rstrip("/") + "/"
         self.site = SiteStart(message["executable"], message["environment"])
         if message["trusts_site"]:
@@ -134,53 +141,59 @@ class Zygote:
 
             freeze(message["freeze_time"], import_hooks)
         allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
-        self.audit = self.mode.audit = Audit(
-            allowed_read, message["allowed_write"], self.mailbox.report_violation
-        )
+        self.audit = self.mode.audit = Audit(allowed_read, message["allowed_write"], self.mailbox)
         self.audit.install()
         watch(self.mailbox.report_refused_fork)
+        watch_hooks(self.fork_hooks)
         self.state = self.first = State(self.mode.limit)
         self.caps = complete(message["caps"], self.mailbox)
         self.devices, _ = find_reopenable((0,))
         chdir(OUTSIDE)
         self.state.cwd = OUTSIDE
         self.wire.send({"op": "ready", "version": list(sys.version_info[:3])})
-        # While the init does other work.
+        # Init does other work meanwhile.
         warm_up(self)
+        self.fingerprint = Fingerprint(self)
 
     def set_import_path(self, message: dict) -> None:
-        """Says what comes first in `sys.path`, before anything of the guest's is loaded."""
+        """Sets the first entries of `sys.path`, before any code of the guest is loaded."""
         if self.site.is_pending:
             self.site.import_roots = message["sys_path"]
         else:
             sys.path[:0] = message["sys_path"]
 
     def import_guest(self, message: dict) -> None:
-        """Imports the module that the calls will be about."""
+        """Imports the module whose sections will be called."""
         caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
         progress = CallProgress()
         enter_directory(self, self.repo[:-1] or "/")
         run(self, progress, import_module, message)
+        self.fingerprint.report_changes()
+        if self.audit.hooks:
+            self.fingerprint.report("an audit hook")
         publish(self, progress, caps)
-        flush(self.streams, progress.kept_alive)
         unforkable = self.finish_import(message["module"])
         self.wire.send(
             {"op": "imported", "ok": progress.kind == "returned", "unforkable_state": unforkable}
         )
 
     def finish_import(self, module: str) -> list:
-        """Makes the state after the import that of every call; returns the unforkable state."""
+        """Makes the present state that of every call; returns the unforkable state."""
         if self.event_loop is None and has_async(module):
-            # Once, for all calls to come.
+            # Loaded here once, for all later calls.
             from runtime.event_loop import EventLoop
 
             self.event_loop = EventLoop
+        if self.fork_hooks:
+            named = ", ".join(self.fork_hooks[:MAX_NAMED_HOOKS])
+            self.notes.append("its import runs code in each fork: " + named)
         files, shared = find_reopenable(filter(self.is_left, all_open()))
         unforkable = find_unforkable(self.first.threads, shared, self.mailbox)
+        self.ignores_children = getsignal(SIGCHLD) is SIG_IGN
         self.devices = [file for file in files if file.is_device]
         self.files = [file for file in files if not file.is_device]
         if not unforkable:
-            # Else this process forks for one call only, and a thread may need the files.
+            # With unforkable state there is one call only, and a thread may need the files.
             replace_with_placeholders(self.files)
             chdir(OUTSIDE)
         self.state = State(self.mode.limit, (self.control, self.call_socket))
@@ -192,13 +205,15 @@ class Zygote:
         return unforkable
 
     def is_left(self, number: int) -> bool:
-        """Whether it may be the import that opened this descriptor."""
+        """Whether the import may have opened this descriptor."""
         if number in (self.control, self.call_socket, self.stack_dump):
             return False
         return number not in self.output or self.output[number] != identity(number)
 
     def prepare(self, message: dict) -> None:
         """Forks ahead of the next call, and waits until that call has ended."""
+        if self.ignores_children:
+            signal(SIGCHLD, SIG_IGN)
         try:
             pid = fork()
         except OSError as error:
@@ -206,9 +221,13 @@ class Zygote:
             return
         if pid == 0:
             live(self, message.get("touch"))
+        if self.ignores_children:
+            # The kernel would keep no exit status, which the init decides by.
+            signal(SIGCHLD, SIG_DFL)
         self.wire.send({"op": "forked", "pid": pid})
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
-            # wait4 takes the type of its answer from there, whatever it is, and crashes.
+            # `wait4` takes the type of its result from there without a check, and crashes if it was
+            # replaced.
             _modules["resource"] = resource
             _resource.struct_rusage = _Usage
         while True:
@@ -217,7 +236,7 @@ class Zygote:
                 break
             except InterruptedError:
                 continue
-        # Before the init is informed, which then clears the mailbox.
+        # Read before init is informed, which then clears the mailbox.
         preload_wanted = not self.has_coverage_loaded and self.mailbox.wants_preload()
         self.wire.send(
             {
@@ -233,13 +252,13 @@ class Zygote:
             self.preload_coverage()
 
     def preload_coverage(self) -> None:
-        """Loads the modules that calls with coverage need; none of them is the guest's."""
+        """Loads the modules that calls with coverage need; none belongs to the guest."""
         self.has_coverage_loaded = True
         try:
             from coverage.recorder import CoverageRecorder  # noqa: F401
             from runtime.conditions import Conditions  # noqa: F401
         except BaseException as error:
-            # An audit hook of the guest's may raise. Then each call loads them itself.
+            # An audit hook of the guest may raise. Then each call loads them itself.
             self.preload_error = error
         _freeze()
 

@@ -1,8 +1,8 @@
-"""Notes which files outside the allowed paths, and which addresses, the guest reached for.
+"""Records accesses of the guest to files outside the allowed paths and to network addresses.
 
-From Python's audit events; system calls of C code are not seen here. Each violation is reported at
-once, because its process may be killed before its report, or be a fork that writes none.
-Invariant: the hook never raises, and never runs the guest's code.
+It sees Python's audit events, not system calls of C code. Each violation is reported at once,
+because its process may be killed before its report, or be a fork that writes none. Invariant: the
+hook never raises, and never runs the guest's code.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from posix import O_ACCMODE, O_APPEND, O_CREAT, O_TRUNC, getcwd, readlink
 from sys import addaudithook
 
 if False:  # for type checkers only: nothing is loaded at run time
-    from collections.abc import Callable
     from typing import Any
 
+    from runtime.mailbox import Mailbox
+
+# Of any kind; beyond them, the first of each kind.
 MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500
-# The most links that lead from a path to a file.
+# How many links are followed from a path to a file.
 MAX_LINKS = 16
 WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND
-# Event → what it is called, and the positions of paths and of the descriptors they start from.
+# Event → the action, and the positions of paths and of the descriptors that they start from.
 CHANGES = {
     "os.remove": ("remove", ((0, 1),)),
     "os.rename": ("rename", ((0, 2), (1, 3))),
@@ -32,33 +34,39 @@ CHANGES = {
     "os.symlink": ("symlink", ((1, 2),)),
     "os.truncate": ("truncate", ((0, None),)),
 }
-# After these a directory may be somewhere else.
+# After these actions the cached locations of directories may be wrong.
 MOVING = frozenset(("rename", "symlink", "rmdir", "remove"))
 LISTINGS = frozenset(("os.listdir", "os.scandir"))
 ADDRESSES = {"socket.connect": "connect", "socket.sendto": "sendto"}
 CONNECTING = frozenset(ADDRESSES.values())
 ENVIRON = frozenset(("os.putenv", "os.unsetenv"))
 OPENING = frozenset(("read", "write", "list"))
-HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open"}
+HOOKING = "sys.addaudithook"
+HANDLED = frozenset(CHANGES) | LISTINGS | frozenset(ADDRESSES) | ENVIRON | {"open", HOOKING}
 
 
 class Audit:
-    """The violations of one call, and whether it set a variable; listens while the guest runs."""
+    """The violations of one call, and whether it set a variable; active while the guest runs.
+
+    Also how many audit hooks the guest added, which see everything that the harness does later.
+    """
 
     __slots__ = (
         "allowed_read",
         "allowed_write",
         "directories",
         "environ",
+        "hooks",
         "listening",
-        "report",
+        "mailbox",
         "search_path",
         "violations",
     )
 
-    def __init__(self, allowed_read: list, allowed_write: list, report: Callable) -> None:
-        self.report = report
-        # Where directories are once links are followed.
+    def __init__(self, allowed_read: list, allowed_write: list, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
+        self.hooks = 0
+        # Canonical paths of directories.
         self.directories: dict = {}
         self.listening = self.environ = False
         self.violations: list = []
@@ -68,7 +76,7 @@ class Audit:
         self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
 
     def install(self) -> None:
-        """Adds the hook, which cannot be removed again."""
+        """Installs the hook, which cannot be removed."""
         handled = HANDLED
 
         def hook(event: str, args: tuple) -> None:
@@ -81,7 +89,7 @@ class Audit:
         addaudithook(hook)
 
     def forget(self) -> None:
-        """Begins a new call."""
+        """Discards the state of the last call."""
         self.violations = []
         self.directories = {}
         self.environ = False
@@ -90,7 +98,8 @@ class Audit:
         if event in ENVIRON:
             self.environ = True
             return
-        if len(self.violations) >= MAX_VIOLATIONS:
+        if event == HOOKING:
+            self.hooks += 1
             return
         if event == "open":
             path, _, flags = args
@@ -121,12 +130,12 @@ class Audit:
             self._add(kind, path)
         elif kind in OPENING:
             path = self._resolve_links(path)
-            # What is in there is no file of the host's.
+            # Files in /proc are not files of the host.
             if not path.startswith("/proc/") and not (path + "/").startswith(allowed):
                 self._add(kind, path)
 
     def _resolve_links(self, path: Any) -> str:
-        """The path that it leads to, as far as that can be seen."""
+        """The path after following links, as far as they can be read."""
         for _ in range(MAX_LINKS):
             directory, _, name = path.rpartition("/")
             path = self._directory(directory) + "/" + name
@@ -142,7 +151,7 @@ class Audit:
             return path
         found = self.directories.get(path)
         if found is None:
-            # Not again, should it lead to itself.
+            # Set before the recursion, in case the link leads to itself.
             self.directories[path] = path
             found = self._resolve_links(path).rstrip("/")
             if len(self.directories) > MAX_DIRECTORIES:
@@ -152,14 +161,21 @@ class Audit:
 
     def _add(self, kind: str, detail: str) -> None:
         violation = [kind, detail[:MAX_DETAIL_CHARS]]
-        if violation not in self.violations:
-            self.violations.append(violation)
+        if violation in self.violations:
+            return
+        if len(self.violations) >= MAX_VIOLATIONS and any(
+            kind == noted for noted, _ in self.violations
+        ):
             if kind not in CONNECTING:
-                self.report(kind, violation[1])
+                self.mailbox.report_unlisted(kind)
+            return
+        self.violations.append(violation)
+        if kind not in CONNECTING:
+            self.mailbox.report_violation(kind, violation[1])
 
 
 def absolute(path: Any, start: Any = None) -> str:
-    """The path from the root, without dots; links are not followed."""
+    """The absolute path without dots; links are not followed."""
     if path[:1] != "/":
         if type(start) is int and start >= 0:
             path = readlink("/proc/self/fd/" + str(start)) + "/" + path

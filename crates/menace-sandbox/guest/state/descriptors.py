@@ -1,6 +1,6 @@
-"""Which descriptors are open and what they are, from `/proc/self/fd` or by trying numbers.
+"""Lists open descriptors and what they refer to, from `/proc/self/fd` or by trying numbers.
 
-Invariant: looking changes nothing; the descriptor used for looking is not among those found.
+Invariant: listing changes nothing, and does not list the descriptor that it uses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KINDS = {0o010000: "pipe", 0o140000: "socket", 0o040000: "directory", 0o020000: 
 
 
 class Descriptors:
-    """Those open at one moment."""
+    """The descriptors that were open at one moment."""
 
     __slots__ = ("_count", "_same", "numbers")
 
@@ -32,20 +32,21 @@ class Descriptors:
         self.numbers = numbers
         # Since Linux 6.2 the size of the listing is the number of open descriptors.
         self._count = len(self.numbers) if _listed() > 0 else -1
-        # A listing shows itself too, under the lowest free number. Equal sets mean nothing new.
+        # A listing contains its own descriptor, under the lowest free number. If the sets are
+        # equal, nothing was opened.
         own = 0
         while own in self.numbers:
             own += 1
         self._same = frozenset(str(number) for number in self.numbers) | {str(own)}
 
     def accept(self) -> None:
-        """What has been opened so far counts as open before."""
+        """Treats all descriptors that are open now as open before."""
         found = self.opened_since()
         if found:
             self._take(self.numbers.union([number for number, _ in found]))
 
     def opened_since(self) -> list:
-        """What has been opened and is still open, as `[number, what]`."""
+        """The descriptors opened since and still open, as `[number, what]`."""
         if _listed() == self._count:
             return []
         try:
@@ -80,7 +81,7 @@ def what(number: int) -> str | None:
 
 
 def identity(number: int) -> tuple | None:
-    """Equal for two descriptors only when they lead to the same; `None` when it is closed."""
+    """Equal for two descriptors only if they refer to the same file; `None` if it is closed."""
     try:
         found = fstat(number)
     except OSError:
@@ -89,7 +90,7 @@ def identity(number: int) -> tuple | None:
 
 
 def all_open() -> list:
-    """Every open number, however high."""
+    """All open descriptors, however high their numbers."""
     try:
         numbers: Iterable[int] = [int(name) for name in listdir(LISTING)]
     except OSError:
@@ -98,7 +99,7 @@ def all_open() -> list:
 
 
 def _listed() -> int:
-    """How many are open, where the kernel shows it; opens none itself."""
+    """The number of open descriptors, where the kernel shows it without opening one."""
     try:
         return stat(LISTING).st_size
     except OSError:
@@ -106,11 +107,11 @@ def _listed() -> int:
 
 
 def _open_now() -> list:
-    """The open numbers; that of the listing itself may be among them."""
+    """The open descriptors, possibly including that of the listing itself."""
     try:
         return [int(name) for name in listdir(LISTING)]
     except OSError:
-        # No /proc, or no number left to open it with.
+        # There is no /proc, or no free descriptor to open it with.
         soft = getrlimit(RLIMIT_NOFILE)[0]
         end = MAX_TRIED_DESCRIPTOR if soft < 0 else min(soft, MAX_TRIED_DESCRIPTOR)
         return list(filter(_is_open, range(end)))

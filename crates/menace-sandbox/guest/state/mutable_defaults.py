@@ -1,7 +1,7 @@
-"""Finds the default values of a function's parameters that a call has changed for the next one.
+"""Finds default values of parameters that a call has changed for the next one.
 
-Loaded for functions that have a mutable default. Invariant: looking runs none of the guest's code:
-containers are walked as their builtin base class would, everything else counts by identity.
+Loaded for functions that have a mutable default. Invariant: comparing runs none of the guest's
+code: containers are walked as their builtin base class would, everything else counts by identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_NODES = 2000
 
 
 class MutableDefaults:
-    """The mutable defaults of one function, as they were."""
+    """The mutable defaults of one function, as they were before the call."""
 
     __slots__ = ("before",)
 
@@ -34,7 +34,7 @@ class MutableDefaults:
         ]
 
     def changed(self) -> list:
-        """The names of the parameters whose default is not what it was."""
+        """The names of parameters whose default has changed."""
         return [name for name, value, before in self.before if _seen(value) != before]
 
 
@@ -48,9 +48,9 @@ _SCALARS = frozenset((str, bytes, int, bool, type(None)))
 
 
 def _seen(subject: Any) -> list:
-    """What a container holds, in a form that compares without asking what is in it.
+    """The content of a container, in a form that compares without calling methods of the items.
 
-    The objects in it are kept with it, so that none of their addresses is used again.
+    The items are kept alive, so that none of their addresses is reused.
     """
     seen: list = []
     waiting = [subject]
@@ -77,7 +77,7 @@ def _seen(subject: Any) -> list:
 
 
 class _Same:
-    """An object that equals itself alone."""
+    """Wraps an object so that it equals only itself."""
 
     __slots__ = ("subject",)
 

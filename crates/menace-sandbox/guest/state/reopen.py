@@ -1,9 +1,9 @@
-"""Gives each call files of its own in place of those that the import left open.
+"""Gives each call its own open files, in place of those that the import left open.
 
-A fork shares them with its parent: the place in a file, its flags and locks. And one that is open
-leads into the layer that the import wrote to, past the call's own. So each call opens them anew by
-their path, and the zygote lets go of them.
-Invariant: what cannot be had a second time is named, so that no two calls share it.
+A fork shares open files with its parent: the position, the flags and the locks. And such a file
+leads into the layer that the import wrote to, instead of the call's own. So each call opens them
+again by their path, and the zygote closes them. Invariant: files that cannot be opened again are
+reported as unforkable state, so that no two calls share them.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if False:  # for type checkers only: nothing is loaded at run time
 
 SEEK_SET, SEEK_CUR = 0, 1
 REGULAR, DIRECTORY, LINK, DEVICE = 0o100000, 0o040000, 0o120000, 0o020000
-# Null, zero, full, random, urandom: opening them does nothing else.
+# The major number of null, zero, full, random and urandom: opening them has no effects.
 MEMORY_DEVICES = 1
 DELETED = " (deleted)"
-# Means nothing to the kernel, and to the init that it need not look at where this leads.
+# A flag without meaning for the kernel; with it the filters do not notify init of the opening.
 HARNESS_OPEN_FLAG = 1 << 30
 
 
 class ReopenableFile:
-    """What is needed to open a file again."""
+    """The path, flags and position that are needed to open a file again."""
 
     __slots__ = ("flags", "inheritable", "is_device", "number", "path", "place")
 
@@ -53,7 +53,7 @@ class ReopenableFile:
         self.place = 0 if self.flags & O_PATH else lseek(number, 0, SEEK_CUR)
 
     def open(self) -> int:
-        """A descriptor for an open file of this process alone, at the same place."""
+        """Opens the file at the same position; no other process shares the descriptor."""
         own = open(self.path, self.flags | HARNESS_OPEN_FLAG)
         try:
             if self.place:
@@ -64,7 +64,7 @@ class ReopenableFile:
         return own
 
     def separate(self, notes: list) -> None:
-        """Puts a file of this process's own under the number; one that cannot be had is closed."""
+        """Replaces the shared file by one of this process; if that fails, the number is closed."""
         try:
             own = self.open()
         except OSError as error:
@@ -77,7 +77,7 @@ class ReopenableFile:
 
 
 def find_reopenable(numbers: Iterable) -> tuple:
-    """The files behind these descriptors, and in words those that no second process can have."""
+    """The files that can be opened again, and descriptions of those that cannot."""
     files, shared = [], []
     for number in numbers:
         kind = what(number)
@@ -97,7 +97,7 @@ def find_reopenable(numbers: Iterable) -> tuple:
 
 
 def replace_with_placeholders(files: list) -> None:
-    """Leaves placeholders under the numbers, which can neither be used nor taken by others."""
+    """Replaces the files by placeholders, which cannot be used, and keep the numbers taken."""
     if files:
         nothing = open("/dev/null", O_RDONLY | O_PATH)
         for file in files:

@@ -1,7 +1,7 @@
-"""What a call can change in its interpreter: taken before, compared after.
+"""The state of the interpreter that a call can change: recorded before, compared after.
 
-Invariant: comparing runs none of the guest's code, and costs a call that changes nothing close to
-nothing; even looking at an object is a page to copy in a forked process.
+Invariant: comparing runs none of the guest's code, and costs next to nothing for a call that
+changes nothing; even reading an object may make the kernel copy a page in a forked process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_THREADS = 64
 
 
 class State:
-    """The interpreter at one moment."""
+    """The recorded state of the interpreter."""
 
     __slots__ = (
         "cwd",
@@ -79,11 +79,11 @@ class State:
         return sorted(_decoded(name) for name in names)[:MAX_NAMES]
 
     def _moved(self) -> str | None:
-        """Where the working directory is now; changes it back."""
+        """The present working directory if it has changed; changes it back."""
         now = where()
         if now == self.cwd:
             return None
-        # It was given by a path, which may lead through links.
+        # The recorded path may lead through links to the same directory.
         try:
             chdir(self.cwd)
         except OSError:
@@ -104,7 +104,7 @@ def _decoded(name: object) -> str:
 
 
 def where() -> str:
-    """The working directory, or a word for one that is gone."""
+    """The working directory, or a word when it was removed."""
     try:
         return getcwd()
     except OSError:
@@ -112,7 +112,7 @@ def where() -> str:
 
 
 def thread_names(harness_threads: tuple = ()) -> list:
-    """The names of all threads but this one and those of the harness."""
+    """The names of all threads but this one and the harness's."""
     module = _modules.get("threading")
     known = getattr(module, "__dict__", {}).get("_active")
     own = get_ident()
@@ -124,12 +124,12 @@ def thread_names(harness_threads: tuple = ()) -> list:
 
 
 def threads_since(count: int, harness_threads: tuple = ()) -> list:
-    """The names of the threads when there are more than that many, beside those of the harness."""
+    """The names of threads, without the harness's, if there are more than `count`."""
     more = _count() - count - len(harness_threads)
     if more <= 0:
         return []
     names = thread_names(harness_threads)
-    # A thread that has not yet run anything has no frame.
+    # A thread that has not started to run has no frame, and so no name here.
     return names + ["?"] * (min(more, MAX_THREADS) - len(names))
 
 

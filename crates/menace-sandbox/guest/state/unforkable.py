@@ -1,7 +1,7 @@
 """Finds what an import left in the process that a fork does not copy.
 
-Threads stay behind, child processes belong to the parent alone, and pipes, sockets, unlinked files
-and shared memory would connect calls that must know nothing of each other.
+Threads remain in the parent, child processes belong to it alone, and pipes, sockets, unlinked files
+and shared memory would connect calls that have to be independent.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def _has_children() -> bool:
 
 
 def _mappings(own_inode: int) -> list:
-    """Shared memory that can be written, the mailbox apart."""
+    """Writable shared memory, except the mailbox."""
     found = []
     for line in _maps().split("\n"):
         fields = line.split(None, 5)
         if len(fields) >= 5 and fields[1][3:] == "s" and fields[4] != str(own_inode):
             name = fields[5] if len(fields) > 5 else "(anonymous)"
-            # What has no name was made to be written to, even if it cannot be right now.
+            # An unnamed mapping was made to be written to, even if it is read-only at the moment.
             if "w" in fields[1] or name.endswith("(deleted)"):
                 found.append("mapping " + name)
     return found

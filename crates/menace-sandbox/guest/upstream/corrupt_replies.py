@@ -10,13 +10,13 @@ from upstream.http import encode_reply
 CORRUPTED_MARKER = "menace corrupted reply"
 BEFORE_ANSWER = ("refused", "reset", "silence")
 KINDS = BEFORE_ANSWER + ("500", "502", "503", "garbage", "truncated", "html", "wrong shape")
-# For clients that do not speak HTTP.
+# Failures of services that do not speak HTTP.
 RAW_KINDS = BEFORE_ANSWER + ("garbage",)
 GARBAGE = b"\x00\xff\xfe{]" + CORRUPTED_MARKER.encode() + b"\x80\x00"
 
 
 def corrupt_reply(kind: str, method: str, good: bytes) -> bytes:
-    """What is sent instead of a good body; the connection ends after it."""
+    """The bytes sent instead of a good body; the connection ends after them."""
     if kind.isdigit():
         body = ('{"error": "' + CORRUPTED_MARKER + '"}').encode()
         return encode_reply(int(kind), [], body, method, False)
@@ -29,7 +29,7 @@ def corrupt_reply(kind: str, method: str, good: bytes) -> bytes:
         body = ('{"data": "' + CORRUPTED_MARKER).encode()
         whole = encode_reply(200, [], body + b" " * 512, method, False)
         return whole if method == "HEAD" else whole[:-512]
-    # A list where there was an object, and an object where there was a list.
+    # A list where an object is expected, and an object where a list is.
     swapped = (
         '{"' + CORRUPTED_MARKER + '": null}' if good[:1] == b"[" else '["' + CORRUPTED_MARKER + '"]'
     )

@@ -25,18 +25,18 @@ class Request:
         self.method = method
         self.target = target
         self.body = body
-        # Bytes that it took.
+        # The number of bytes of the request.
         self.length = length
-        # Whether more may come on the same connection.
+        # Whether the client may send another request on the same connection.
         self.keep_alive = keep_alive
 
     def url(self, origin: str) -> str:
-        """Where it goes."""
+        """The complete URL."""
         return self.target if "://" in self.target else origin + self.target
 
 
 def speaks_http(data: bytes) -> bool | None:
-    """Whether this is the beginning of a request; `None` when that is still open."""
+    """Whether the data begins an HTTP request; `None` while that is not certain."""
     line, end, _ = data.partition(b"\n")
     if end and b" HTTP/" not in line:
         return False
@@ -49,7 +49,7 @@ def speaks_http(data: bytes) -> bool | None:
 
 
 def parse(data: bytes) -> Request | None:
-    """The first request in there, or `None` while it is unfinished."""
+    """The first request in the data, or `None` while it is incomplete."""
     head, end, rest = data.partition(b"\r\n\r\n")
     if not end:
         return None
@@ -79,7 +79,7 @@ def expects_continue(data: bytes) -> bool:
 
 
 def _chunks(data: bytes) -> tuple:
-    """A body that came in chunks, and the bytes that it took; `None` while it is unfinished."""
+    """A chunked body and its encoded length; `None` while it is incomplete."""
     body: list = []
     at = 0
     while True:
@@ -100,14 +100,14 @@ def _chunks(data: bytes) -> tuple:
 
 
 def origin(scheme: str, host: str, port: int) -> str:
-    """The beginning of a URL; ports that go without saying are not said."""
+    """Scheme, host and port of a URL; default ports are left out."""
     if DEFAULT_PORTS.get(scheme) == port:
         return scheme + "://" + host
     return scheme + "://" + host + ":" + str(port)
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the text fits a pattern in which `*` stands for any text."""
+    """Whether the text matches a pattern in which `*` stands for any text."""
     first, *parts = pattern.split("*")
     if not parts:
         return pattern == text
@@ -124,7 +124,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 class Mocks:
-    """The recorded answers, of which the first that fits is given."""
+    """The mocked replies; the first that matches is used."""
 
     __slots__ = ("answer_all", "left", "mocks")
 
@@ -134,7 +134,7 @@ class Mocks:
         self.answer_all = upstream["answer_all"]
 
     def knows(self, host: str, port: int) -> bool:
-        """Whether a service answers there."""
+        """Whether a mocked service has this host and port."""
         if self.answer_all:
             return True
         origins = [origin(scheme, host, port) for scheme in DEFAULT_PORTS]
@@ -146,7 +146,7 @@ class Mocks:
         return False
 
     def find(self, method: str, url: str) -> dict | None:
-        """The answer for this request, or `None`."""
+        """The mocked reply for this request, or `None`."""
         for at, mock in enumerate(self.mocks):
             asked = mock["method"]
             if asked is not None and asked.upper() != method:
@@ -162,7 +162,7 @@ class Mocks:
 def encode_reply(
     status: int, headers: list, body: bytes, method: str = "GET", keep_alive: bool = True
 ) -> bytes:
-    """The answer as bytes."""
+    """The encoded reply."""
     names = {name.lower() for name, _ in headers}
     lines = ["HTTP/1.1 " + str(status) + " " + REASONS.get(status, "Answer")]
     lines += [name + ": " + value for name, value in headers if name.lower() not in FRAMING]

@@ -1,4 +1,4 @@
-"""The simulated network between a call and the services that the harness plays.
+"""The simulated network between a call and the services that the harness answers for.
 
 No packets are sent: delays and losses are computed from the call's seed.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 if False:  # for type checkers only: nothing is loaded at run time
     from faults.injection import FaultRandom
 
-# How long TCP waits before it sends a packet again.
+# How long TCP waits before it retransmits a packet.
 AGAIN_SECONDS = 0.2
-# Answers on a slow link arrive in pieces, so many in a second.
+# Replies on a slow link arrive in this many pieces per second.
 PIECES = 50
 PERFECT = {"latency_ms": 0.0, "jitter_ms": 0.0, "loss": 0.0, "bits_per_second": 0.0}
 
@@ -36,12 +36,12 @@ class Link:
         return seconds
 
     def transfer(self, size: int) -> float:
-        """Seconds that so many bytes take to be sent."""
+        """Seconds to send `size` bytes."""
         rate = self.network["bits_per_second"]
         return size * 8 / rate if rate > 0 else 0.0
 
     def pieces(self, data: bytes) -> list:
-        """The data as it arrives: `(seconds, piece)`."""
+        """The data in the pieces in which it arrives: `(seconds, piece)`."""
         rate = self.network["bits_per_second"]
         if rate <= 0:
             return [(0.0, data)]
@@ -50,7 +50,7 @@ class Link:
         return [(self.transfer(min(end, len(data))), data[end - size : end]) for end in ends]
 
     def cuts(self, names: tuple, port: int) -> bool:
-        """Whether a host, known under these names, is out of reach."""
+        """Whether the partition cuts off a host, which is known under these names."""
         return any(
             (host is None or host in names) and (cut is None or cut == port)
             for host, cut in self.partition

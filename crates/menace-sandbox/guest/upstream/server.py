@@ -1,7 +1,7 @@
-"""The far ends of a call's connections, and the thread that serves them.
+"""The server ends of a call's connections, and the thread that serves them.
 
-What is answered belongs to `upstream`. Invariant: the thread never waits for a client, and once it
-has been halted it touches nothing any more; its descriptors are closed by then.
+`service` decides what is replied. Invariant: the thread never waits for a client, and once it has
+been halted it changes nothing any more, and its descriptors are closed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from upstream.service import Upstream
 
-# What follows an answer.
+# What follows a reply.
 END, RESET, SILENCE = "end", "reset", "silence"
 STACK = 1 << 19
 gettimeout = socket.gettimeout
@@ -35,7 +35,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Connection:
-    """One connection, from the socket's creation on; `far` is our end of it."""
+    """One connection, from the socket's creation on; `far` is the harness's end of it."""
 
     __slots__ = (
         "buffer",
@@ -80,7 +80,7 @@ class Connection:
         self.idle = 0
 
     def begin(self, host: str, port: int, fate: tuple | None, loop: Any, late: float) -> None:
-        """It is connected."""
+        """Marks the connection as established."""
         self.host = host
         self.port = port
         self.fate = fate
@@ -89,15 +89,15 @@ class Connection:
         self.open = True
 
     def place(self) -> str:
-        """Where it leads to."""
+        """Host and port that it leads to."""
         return self.host + ":" + str(self.port)
 
     def is_over(self) -> bool:
-        """Whether it was open and the client has dropped it."""
+        """Whether it was established and the client has closed it."""
         return self.host is not None and not self.open and not self.reset and self.near() is None
 
     def has_unread(self) -> bool:
-        """Whether the client has said something that was not looked at yet."""
+        """Whether the client has sent data that has not been read yet."""
         count = bytearray(4)
         ioctl(self.number, FIONREAD, count)
         return any(count)
@@ -110,13 +110,13 @@ class Connection:
             pass
 
     def close(self) -> None:
-        """Lets go of our end."""
+        """Closes the harness's end."""
         self.open = False
         self.far.close()
 
 
 class Server:
-    """The thread, with all connections of this process."""
+    """The serving thread, with all connections of this process."""
 
     def __init__(self, upstream: Upstream) -> None:
         self.upstream = upstream
@@ -134,12 +134,12 @@ class Server:
             stack_size(before)
 
     def add(self, connection: Connection) -> None:
-        """From now on this one is served too."""
+        """Serves this connection, too."""
         self.added.append(connection)
         write(self.wake, b"+")
 
     def halt(self) -> None:
-        """Stops serving for good. The thread stays, as one that is ending cannot be counted."""
+        """Stops serving for good. The thread stays, since one that is ending cannot be counted."""
         if self.process != getpid() or not self.turn.acquire(timeout=HALT_TIMEOUT_SECONDS):
             return
         for number in (self.woken, self.wake):
@@ -174,7 +174,7 @@ class Server:
             self._drop(connection)
 
     def _next_due(self) -> float | None:
-        """Milliseconds until something is to be done, and what to wait for until then."""
+        """Milliseconds until something has to be done, for the poll."""
         due = None
         for number, connection in self.served.items():
             events = POLLIN
@@ -238,7 +238,7 @@ class Server:
                 except BlockingIOError:
                     sent = 0
                 if sent < len(piece):
-                    # As soon as there is room.
+                    # The rest is sent as soon as there is room.
                     out.insert(0, (None, piece[sent:]))
                     return
             elif piece is SILENCE:
@@ -253,14 +253,14 @@ class Server:
     def _stop_replying(self, connection: Connection) -> None:
         near = connection.near()
         if near is not None and gettimeout(near) == 0 and connection.loop is not None:
-            # Only the event loop knows whether it waits for ever.
+            # Only the event loop knows whether it will wait for ever.
             connection.look_at = monotonic() + POLL_SECONDS
             return
         connection.silent = True
         connection.poke()
 
     def _look(self, connection: Connection) -> None:
-        """Whether an event loop does nothing but wait, and for how long it would."""
+        """If the client's event loop is idle, advances its clock, or lets it time out."""
         connection.look_at = monotonic() + POLL_SECONDS
         loop = connection.loop
         try:
@@ -292,7 +292,7 @@ class Server:
 
 
 def _pass_time(loop: Any) -> None:
-    """Puts an event loop's clock forward to its first timer."""
+    """Advances an event loop's clock to its first timer."""
     timers = [timer._when for timer in loop._scheduled if not timer._cancelled]
     if timers:
         seconds = min(timers) - loop.time()

@@ -1,7 +1,7 @@
 """The services that a call connects to: resolves names, replies, and records the requests.
 
 Replies come from `http` and `corrupt_replies`, delays from `link`, the sockets from `sockets` and
-`server`. Invariant: nothing leaves the process, and no internet socket is made for a connection
+`server`. Invariant: nothing leaves the process, and no internet socket is created for a connection
 that is answered here.
 """
 
@@ -48,18 +48,18 @@ class Upstream:
         self.network_fault = faults.get("network")
         self.partition_fault = faults.get("network_partition")
         choose_first_fault((self.partition_fault, self.flaky, self.network_fault), seed)
-        # Whether each peer that was connected to is cut off.
+        # For each peer that was connected to, whether it is cut off.
         self.peers: dict = {}
         self.kinds = FaultRandom(seed, "kind of failure")
-        # How it fails; `None` leaves it to the seed.
+        # How the service fails; with `None` the seed chooses.
         self.failure = upstream.get("failure")
         self.requests: list = []
-        # How many of them are recorded.
+        # How many requests are recorded.
         self.most = MAX_REQUESTS
         self.without_timeout = 0
         self.addresses: dict = {}
         self.names: dict = {}
-        # By the inode of the socket that the client has.
+        # Connections by the inode of the client's socket.
         self.connections: dict = {}
         self.own_ports: set = set()
         self.lock = allocate_lock()
@@ -75,11 +75,11 @@ class Upstream:
         return {"requests": requests, "without_timeout": self.without_timeout}
 
     def threads(self) -> tuple:
-        """The threads that are ours."""
+        """The threads of the harness."""
         return () if self.server is None else (self.server.thread,)
 
     def address_of(self, name: str, version: int = 4) -> str:
-        """The address that a name leads to."""
+        """The address to which a name resolves."""
         with self.lock:
             number = self.addresses.setdefault(name, len(self.addresses) + 1)
             if version == 6:
@@ -92,7 +92,7 @@ class Upstream:
     def connect(
         self, connection: Connection, host: str, port: int, timeout: float | None, loop: object
     ) -> None:
-        """Connects, or raises what a kernel would; `timeout` is the client's."""
+        """Connects, or raises what the kernel would; `timeout` is the client's."""
         name = self.names.get(host, host)
         what = "tcp " + name + ":" + str(port)
         with self.lock:
@@ -121,7 +121,7 @@ class Upstream:
         self.server.add(connection)
 
     def waited(self, timeout: float | None) -> None:
-        """A client waits for a reply that never comes: raises what a timeout raises."""
+        """Raises the exception of a timeout, for a client whose reply never comes."""
         if timeout is None:
             self.without_timeout += 1
         else:
@@ -158,7 +158,7 @@ class Upstream:
         return self._corrupted(what, fate, seconds, request.method, mock["body"])
 
     def echo(self, connection: Connection, data: bytes) -> tuple:
-        """`(seconds, bytes, what follows)` for what is no request."""
+        """`(seconds, bytes, what follows)` for data that is no HTTP request."""
         what = "tcp " + connection.place()
         with self.lock:
             fate = self._next_fate(connection)
@@ -185,18 +185,18 @@ class Upstream:
         return seconds, GARBAGE if method is None else corrupt_reply(kind, method, good), END
 
     def _fate(self) -> tuple | None:
-        """The fault of the next request and how it fails, or `None`."""
+        """The fault of the next request and the kind of its failure, or `None`."""
         if self.flaky is not None and self.flaky.should_inject():
             return self.flaky, self.failure or self.kinds.pick(self.flaky.opportunities, KINDS)
         if self.network_fault is not None and self.network_fault.should_inject():
-            # A bad link does not depend on what is sent over it.
+            # Failures of the link do not depend on the content: there are no corrupted replies.
             return self.network_fault, self.kinds.pick(
                 self.network_fault.opportunities, BEFORE_ANSWER
             )
         return None
 
     def _is_cut(self, what: str, name: str, host: str, port: int) -> bool:
-        """Whether a peer is cut off: the configured ones, else some by chance."""
+        """Whether a peer is cut off: a configured one, else one chosen by the seed."""
         partition_fault = self.partition_fault
         if partition_fault is None:
             return self.link.cuts((name, host), port)
@@ -211,7 +211,7 @@ class Upstream:
         return self.peers[peer]
 
     def _next_fate(self, connection: Connection) -> tuple | None:
-        """The first request has the one that was decided when it connected."""
+        """The fate of the next request; that of the first was decided when it connected."""
         if connection.fresh:
             connection.fresh = False
             return connection.fate

@@ -1,4 +1,4 @@
-"""Connects `socket` with the services of `upstream`: an internet socket is one end of a pair.
+"""Connects `socket` with the services of `upstream`: an internet socket becomes one end of a pair.
 
 A socket that is bound, or connects to a port of this process, becomes a real one. Invariant:
 sockets of other families are not changed.
@@ -46,19 +46,19 @@ _getaddrinfo = _socket.getaddrinfo
 
 
 class SocketReplacement:
-    """The methods that sockets get, and what they have in common."""
+    """The methods that sockets get, and the state that they share."""
 
     def __init__(self, upstream: Upstream) -> None:
         self.upstream = upstream
         self.connections = upstream.connections
 
     def of(self, sock: socket) -> Connection | None:
-        """The connection of a socket, if it is one of ours."""
+        """The connection of a socket, if the harness answers it."""
         number = _Raw.fileno(sock)
         return self.connections.get(fstat(number).st_ino) if number >= 0 else None
 
     def pair(self, sock: socket, initialise: Callable, family: int, kind: int, proto: int) -> None:
-        """Makes one end of a pair of it."""
+        """Makes the socket one end of a pair."""
         self.forget()
         near, far = _socket.socketpair(AF_UNIX, SOCK_STREAM)
         inode = fstat(near.fileno()).st_ino
@@ -74,7 +74,7 @@ class SocketReplacement:
                 self.connections.pop(inode, None)
 
     def make_real(self, sock: socket, connection: Connection) -> None:
-        """Puts a socket of the internet behind its number, with the options that were set."""
+        """Replaces the pair by a real internet socket with the options that were set."""
         self.connections.pop(fstat(_Raw.fileno(sock)).st_ino)
         connection.close()
         real = _Raw(sock.family, sock.type, sock.proto)
@@ -85,7 +85,7 @@ class SocketReplacement:
             _Raw.setsockopt(sock, *option)
 
     def wait(self, sock: socket) -> None:
-        """Waits like the kernel until there is something to read; raises what it would."""
+        """Waits like the kernel until there is data to read; raises what it would."""
         connection = self.of(sock)
         if connection is None or not connection.open and not connection.host:
             return
@@ -112,7 +112,7 @@ class SocketReplacement:
 
 
 def replace_sockets(upstream: Upstream, module: ModuleType) -> SocketReplacement:
-    """Changes the class of sockets in the module `socket`, and how names are looked up."""
+    """Replaces methods of `socket.socket`, and name lookup."""
     replacement = SocketReplacement(upstream)
     cls = module.socket
     initialise = cls.__init__
@@ -214,7 +214,7 @@ def replace_sockets(upstream: Upstream, module: ModuleType) -> SocketReplacement
 
 
 def replace_name_lookup(module: ModuleType) -> None:
-    """Lets event loops look names up at once, without a thread of their own for it."""
+    """Lets event loops resolve names at once, without a thread of their own for it."""
 
     async def getaddrinfo(self, host, port, *, family=0, type=0, proto=0, flags=0):
         return _socket.getaddrinfo(host, port, family, type, proto, flags)
@@ -243,7 +243,7 @@ def _replace_name_lookup(upstream: Upstream, module: ModuleType) -> None:
     def gethostbyname_ex(name):
         return str(name), [], [gethostbyname(name)]
 
-    # `socket.getaddrinfo` calls this one, also where a module holds it under another name.
+    # `socket.getaddrinfo` calls this one, even where a module holds it under another name.
     _socket.getaddrinfo = getaddrinfo
     for function in (gethostbyname, gethostbyname_ex):
         setattr(_socket, function.__name__, function)

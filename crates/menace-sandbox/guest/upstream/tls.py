@@ -1,6 +1,6 @@
-"""Replaces TLS on connections to `upstream` by plain text, unnoticed by clients.
+"""Replaces TLS on connections to `upstream` by plain text, without clients noticing.
 
-Classes are made when `ssl` is there, derived from its own, so that `isinstance` stays true.
+The classes are derived from those of `ssl` once it is loaded, so that `isinstance` stays true.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ CIPHER = ("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256)
 
 
 def replace_tls(module: Any, replacement: SocketReplacement) -> None:
-    """Lets SSL contexts wrap such connections without encryption."""
+    """Makes SSL contexts wrap such connections without encryption."""
     context = module.SSLContext
     wrap_socket, wrap_bio = context.wrap_socket, context.wrap_bio
     initialise = module.socket.__init__
 
     class ClearSocket(module.SSLSocket):
-        """A plain socket that answers what one asks a wrapped one."""
+        """A plain socket with the methods of a wrapped one."""
 
         def read(self, len=1024, buffer=None):
             if buffer is None:
@@ -42,7 +42,7 @@ def replace_tls(module: Any, replacement: SocketReplacement) -> None:
             return 0
 
     class ClearObject(module.SSLObject):
-        """The same between two buffers."""
+        """Like `ClearSocket`, between two buffers (`SSLObject`)."""
 
         def read(self, len=1024, buffer=None):
             data = self._incoming.read(len)
@@ -103,7 +103,7 @@ def _describe(made: Any, context: Any, host: str | None) -> None:
 
 
 def _give_answers(cls: type) -> None:
-    """What one may ask about a wrapped connection."""
+    """Adds the methods that describe a wrapped connection: cipher, certificate, version."""
 
     def getpeercert(self, binary_form=False):
         if binary_form:

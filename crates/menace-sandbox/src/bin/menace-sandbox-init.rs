@@ -1,4 +1,4 @@
-//! An init without the rest of Menace, for this crate's own tests and benchmarks.
+//! A program that is only the init of a sandbox, for tests and benchmarks of this crate.
 
 fn main() {
     if menace_sandbox::init::is_requested() {

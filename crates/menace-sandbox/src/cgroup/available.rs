@@ -1,4 +1,5 @@
-//! What control groups can do for us on this machine, and why not more.
+//! Finds out which controllers this machine offers, through which interface, and why others are
+//! missing.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,14 +15,14 @@ pub(super) struct CgroupLocation {
     pub(super) version: CgroupVersion,
     pub(super) base: PathBuf,
     pub(super) controllers: Vec<CgroupController>,
-    /// Controllers of version 2 that `base` could, but does not yet, hand to its children.
+    /// Controllers of version 2 that `base` has, but does not hand to its children yet.
     pub(super) to_enable: Vec<CgroupController>,
 }
 
-/// Every controller with the interface that serves it, or the reason why none does.
+/// For each controller, where it is available or why it is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AvailableCgroups {
-    /// One per hierarchy.
+    /// The directories below which groups are made, one per hierarchy.
     pub(super) locations: Vec<CgroupLocation>,
     pub(super) missing: Vec<(CgroupController, String)>,
 }
@@ -35,19 +36,19 @@ impl AvailableCgroups {
             .map(|place| place.version)
     }
 
-    /// Why nothing serves the controller.
+    /// Why the controller is not available.
     pub(crate) fn explain_missing(&self, controller: CgroupController) -> Option<&str> {
         self.missing.iter().find(|(other, _)| *other == controller).map(|(_, why)| why.as_str())
     }
 
-    /// Whether there is nothing that a group could do here.
+    /// Whether no controller is available.
     pub(crate) fn is_empty(&self) -> bool {
         self.locations.is_empty()
     }
 }
 
-/// Looks at this machine. Changes nothing, apart from making and removing an empty group for the
-/// proof that it may.
+/// Inspects this machine. The only change is an empty group that is made and removed, to prove that
+/// it is permitted.
 pub(crate) fn detect_cgroups() -> AvailableCgroups {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut tried = HashMap::new();
@@ -56,7 +57,8 @@ pub(crate) fn detect_cgroups() -> AvailableCgroups {
     find_cgroups(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"), &mut may_create)
 }
 
-/// Permissions, read-only mounts and delegation are known for sure only by trying.
+/// Makes and removes a group in `base`: permissions, read-only mounts and delegation are certain
+/// only by trying.
 fn try_create(base: &Path) -> Result<(), String> {
     let name = leftovers::next_name().map_err(|error| error.to_string())?;
     let probe = base.join(name);
@@ -151,7 +153,7 @@ impl AvailableCgroups {
                 }
                 let anyway = left.iter().copied().filter(|&one| is_always_in_v2(one));
                 place.controllers.extend(anyway);
-                // The freezer of version 1, if any, has nothing to do any more.
+                // `cgroup.kill` replaces the freezer of version 1.
                 for other in &mut self.locations {
                     other.controllers.retain(|one| *one != CgroupController::Kill);
                 }

@@ -8,7 +8,7 @@ use super::{CgroupResult, CgroupVersion};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "names carry their unit")]
 pub(crate) struct CgroupCpuUsage {
-    /// Exact.
+    /// Exact, in both versions.
     pub(crate) total_ns: u64,
     /// Version 1 counts these two by clock ticks: see [`CgroupCpuUsage::since`].
     pub(crate) user_ns: u64,
@@ -16,8 +16,8 @@ pub(crate) struct CgroupCpuUsage {
 }
 
 impl CgroupCpuUsage {
-    /// What was used between two readings, the exact total divided as the clock ticks fell; all of
-    /// it is the user's where no tick fell.
+    /// The usage between two readings: the exact total, divided into user and system time by the
+    /// clock ticks. Without a tick in between all of it counts as user time.
     pub(crate) fn since(self, earlier: Self) -> Self {
         let total_ns = self.total_ns.saturating_sub(earlier.total_ns);
         let user = self.user_ns.saturating_sub(earlier.user_ns);
@@ -30,8 +30,8 @@ impl CgroupCpuUsage {
 }
 
 impl CgroupFiles {
-    /// Bytes that processes hold themselves, shared memory and files in memory included: nothing
-    /// that depends on what the kernel happens to have cached.
+    /// Bytes of anonymous and shared memory and of files in memory. Page cache is left out, since
+    /// what the kernel caches does not depend on the call.
     pub(crate) fn process_memory(&self) -> CgroupResult<u64> {
         let stat = self.require_file(CgroupFileRole::MemoryStat, "the kinds of memory in use")?;
         let anonymous = match stat.version {
@@ -41,29 +41,32 @@ impl CgroupFiles {
         stat.read_keyed([anonymous, "shmem"]).map(|[anonymous, shared]| anonymous + shared)
     }
 
-    /// Bytes now, page cache, the kernel's own and the waiting interpreter included.
+    /// All bytes that the group is charged for: page cache, kernel memory and the idle interpreter
+    /// included.
     pub(crate) fn memory_usage(&self) -> CgroupResult<u64> {
         self.require_file(CgroupFileRole::MemoryUsage, "the memory usage")?.read_number()
     }
 
-    /// Starts a new peak at the present usage; false where this kernel cannot.
+    /// Sets the peak to the present usage; false where this kernel cannot (version 2 before Linux
+    /// 6.12).
     pub(crate) fn reset_peak_memory(&self) -> CgroupResult<bool> {
         self.write_command(CgroupFileRole::MemoryPeak, "0")
     }
 
-    /// The most bytes since [`Self::reset_peak_memory`]; `None` where this kernel cannot tell.
+    /// The highest usage since [`Self::reset_peak_memory`]; `None` where this kernel cannot measure
+    /// it.
     pub(crate) fn peak_memory(&self) -> CgroupResult<Option<u64>> {
         self.file(CgroupFileRole::MemoryPeak).map(CgroupFile::read_number).transpose()
     }
 
-    /// How many processes of this group the kernel killed for memory, ever.
+    /// How many processes of this group the OOM killer has killed since the group was made.
     pub(crate) fn oom_kills(&self) -> CgroupResult<u64> {
         let events = self
             .require_file(CgroupFileRole::OomEvents, "the count of processes killed for memory")?;
         events.read_keyed(["oom_kill"]).map(|[kills]| kills)
     }
 
-    /// Processor time used, ever.
+    /// Processor time used since the group was made.
     pub(crate) fn cpu_usage(&self) -> CgroupResult<CgroupCpuUsage> {
         let total = self.require_file(CgroupFileRole::CpuTotal, "the processor usage")?;
         if total.version == CgroupVersion::CgroupV2 {
@@ -89,7 +92,7 @@ impl CgroupFiles {
         self.require_file(CgroupFileRole::PidsUsage, "the number of processes")?.read_number()
     }
 
-    /// How many forks were refused for the limit, ever.
+    /// How many forks the limit has refused since the group was made.
     pub(crate) fn pids_limit_hits(&self) -> CgroupResult<u64> {
         let events = self.require_file(CgroupFileRole::PidsEvents, "the count of refused forks")?;
         events.read_keyed(["max"]).map(|[hits]| hits)

@@ -19,15 +19,16 @@ pub(crate) struct SandboxCgroup {
     directories: Vec<CgroupDirectory>,
     files: CgroupFiles,
     missing: Vec<(CgroupController, String)>,
-    /// A fork of Menace inherits this value, but not the right to remove the group.
+    /// The process that made the group. A fork of Menace inherits this value, but must not remove
+    /// the group.
     creator_pid: u32,
 }
 
 #[derive(Debug)]
 struct CgroupDirectory {
     path: PathBuf,
-    /// Held as long as the owner lives: no other Menace takes the group for a leftover, whatever
-    /// PID namespace it looks from.
+    /// Held as long as Menace uses the group: a Menace in another PID namespace, which cannot see
+    /// this process, does not take the group for a leftover.
     _lock: File,
 }
 
@@ -72,13 +73,13 @@ impl SandboxCgroup {
         &self.files
     }
 
-    /// To set limits from here.
+    /// The files, to set limits.
     #[cfg(test)]
     pub(crate) fn files_mut(&mut self) -> &mut CgroupFiles {
         &mut self.files
     }
 
-    /// What this group cannot do, and why.
+    /// Controllers that this group lacks, each with the reason.
     pub(crate) fn missing_controllers(&self) -> &[(CgroupController, String)] {
         &self.missing
     }
@@ -89,7 +90,7 @@ impl SandboxCgroup {
         self.directories.iter().map(|directory| directory.path.as_path())
     }
 
-    /// Removes the group now, to see whether it works; dropping it does the same in silence.
+    /// Removes the group and returns the error; dropping it ignores errors.
     #[cfg(test)]
     pub(crate) fn remove(mut self) -> CgroupResult<()> {
         self.remove_directories()
@@ -104,7 +105,7 @@ impl SandboxCgroup {
         for directory in self.directories.drain(..).rev() {
             let removed = remove_directory(&directory.path, || {
                 self.files.kill_all()?;
-                // A process that was attached to some of the hierarchies only.
+                // Processes that are in some of the hierarchies only.
                 self.files.procs_files().for_each(kill::kill_each);
                 Ok(())
             });
@@ -116,7 +117,7 @@ impl SandboxCgroup {
 
 impl Drop for SandboxCgroup {
     fn drop(&mut self) {
-        // Whatever stays is removed by the next start of Menace.
+        // The next start of Menace removes what is left.
         let _ = self.remove_directories();
     }
 }

@@ -12,7 +12,7 @@ use super::control_file::{CgroupFile, CgroupFileEntry, CgroupFileRole, PROCS_FIL
 use super::limits::LastWrittenLimits;
 use super::{CgroupController, CgroupError, CgroupResult, CgroupVersion};
 
-/// A file of a group as another process will find it: by number.
+/// An open file of a group, as a process that inherits it finds it: by descriptor number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InheritedCgroupFile {
@@ -25,7 +25,7 @@ pub(crate) struct InheritedCgroupFile {
 #[derive(Debug)]
 pub(crate) struct CgroupFiles {
     files: Vec<CgroupFile>,
-    /// What was set through this value, so that the same limit twice costs nothing.
+    /// The limits written last, so that writing the same one again is skipped.
     pub(super) last_written: LastWrittenLimits,
 }
 
@@ -34,7 +34,7 @@ impl CgroupFiles {
         Self { files: Vec::new(), last_written: LastWrittenLimits::UNKNOWN }
     }
 
-    /// Adds the files of one directory; those that this kernel does not have are left out.
+    /// Opens the files of one directory, as far as this kernel has them.
     pub(super) fn open(
         &mut self,
         directory: &Path,
@@ -50,8 +50,8 @@ impl CgroupFiles {
             let file = match opened {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                // Read-only before Linux 6.12, and a peak that cannot be reset is of no use to a
-                // call.
+                // Read-only before Linux 6.12; a peak that cannot be reset is of no use for a
+                // single call.
                 Err(_) if entry.role == CgroupFileRole::MemoryPeak => continue,
                 Err(source) => return Err(CgroupError::Open { path, source }),
             };
@@ -64,7 +64,7 @@ impl CgroupFiles {
         Ok(())
     }
 
-    /// The files by number, for a process that inherits them.
+    /// The descriptor numbers of the files, for a process that inherits them.
     pub(crate) fn inheritable(&self) -> Vec<InheritedCgroupFile> {
         self.files
             .iter()
@@ -76,8 +76,8 @@ impl CgroupFiles {
             .collect()
     }
 
-    /// Puts the files together again in the process that inherited them; `own` takes possession of
-    /// a descriptor, which no safe code can do by its number.
+    /// Rebuilds the files in the process that inherited them. `own` makes an `OwnedFd` of a number,
+    /// which needs unsafe code.
     pub(crate) fn from_inherited(
         handed: &[InheritedCgroupFile],
         mut own: impl FnMut(RawFd) -> io::Result<OwnedFd>,
@@ -95,7 +95,7 @@ impl CgroupFiles {
         Ok(Self { files: parts, last_written: LastWrittenLimits::UNKNOWN })
     }
 
-    /// Which interface enforces (or counts) for the controller in this very group.
+    /// The interface that enforces the controller's limit, or counts for it, in this group.
     pub(crate) fn version(&self, controller: CgroupController) -> Option<CgroupVersion> {
         let role = match controller {
             CgroupController::Memory => CgroupFileRole::MemoryLimit,
@@ -124,7 +124,7 @@ impl CgroupFiles {
         self.file(role).ok_or(CgroupError::Unavailable { what })
     }
 
-    /// One per hierarchy.
+    /// The `cgroup.procs` files, one per hierarchy.
     pub(super) fn procs_files(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|part| part.role == CgroupFileRole::Procs).map(|part| &part.file)
     }
@@ -134,12 +134,13 @@ impl CgroupFiles {
         self.file(role).map_or(Ok(false), |part| part.set(value).map(|()| true))
     }
 
-    /// Moves the calling process, with all its threads, into the group. What it forks follows.
+    /// Moves the calling process, with all its threads, into the group. Its children will be in it,
+    /// too.
     pub(crate) fn attach_self(&self) -> CgroupResult<()> {
         self.attach(0)
     }
 
-    /// Moves a process into the group; the number is that of the caller's PID namespace.
+    /// Moves a process into the group; `pid` is its number in the caller's PID namespace.
     pub(crate) fn attach(&self, pid: u32) -> CgroupResult<()> {
         let pid = pid.to_string();
         self.files
@@ -148,8 +149,8 @@ impl CgroupFiles {
             .try_for_each(|part| part.set(&pid))
     }
 
-    /// The same on a thread of its own: the kernel waits for a grace period of all processors,
-    /// which takes as long as starting a Python.
+    /// Like [`Self::attach`], on another thread: the kernel waits for an RCU grace period, which
+    /// takes as long as starting Python.
     pub(crate) fn attach_in_background(&self, pid: u32) -> io::Result<CgroupAttachTask> {
         let of_procs = |part: &&CgroupFile| part.role == CgroupFileRole::Procs;
         let parts = self.files.iter().filter(of_procs).map(CgroupFile::try_clone);
@@ -161,7 +162,7 @@ impl CgroupFiles {
     }
 }
 
-/// A process on its way into a group.
+/// A thread that moves a process into a group.
 #[derive(Debug)]
 pub(crate) struct CgroupAttachTask(JoinHandle<CgroupResult<()>>);
 

@@ -13,15 +13,15 @@ use super::CgroupResult;
 use super::control_file::CgroupFileRole;
 use super::group_files::CgroupFiles;
 
-/// A fork bomb is outrun within this time or not at all.
+/// For how long a process that forks faster than it is killed is pursued.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl CgroupFiles {
-    /// Kills every process of the group, those it is forking included. The caller must not be one
-    /// of them. Where there is no `cgroup.kill`, the caller's PID namespace must show the
-    /// processes.
+    /// Kills every process of the group, also those that are being forked. The caller must not be
+    /// in the group. Without `cgroup.kill` the caller's PID namespace must contain the processes.
     ///
-    /// The processes are doomed when this returns; they are gone when the group can be removed.
+    /// The signals are sent when this returns; the processes are gone when the group can be
+    /// removed.
     pub(crate) fn kill_all(&self) -> CgroupResult<()> {
         if self.write_command(CgroupFileRole::Kill, "1")? {
             return Ok(());
@@ -37,7 +37,7 @@ impl CgroupFiles {
     }
 }
 
-/// Kills what the file lists until it lists nothing more that was not killed yet.
+/// Kills the processes that the file lists, until it lists no new ones.
 pub(super) fn kill_each(procs: &File) {
     let myself = std::process::id().cast_signed();
     let mut doomed: Vec<i32> = Vec::new();
@@ -48,7 +48,8 @@ pub(super) fn kill_each(procs: &File) {
             if pid != myself && !doomed.contains(&pid) {
                 found_new = true;
                 doomed.push(pid);
-                // Gone already is as good as killed. Zero would be our own process group.
+                // A process that is gone already needs no signal. 0 would mean our own process
+                // group.
                 if pid > 0 {
                     let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
                 }
@@ -61,7 +62,7 @@ pub(super) fn kill_each(procs: &File) {
     }
 }
 
-/// A process of a PID namespace that we cannot see is shown as 0.
+/// Reads the process ids. A process of a PID namespace that we cannot see is listed as 0.
 pub(super) fn read_pids(procs: &File) -> io::Result<Vec<i32>> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! Names of groups, and what a killed Menace left behind.
+//! Names of groups, and removal of groups that a killed Menace left behind.
 //!
 //! A name contains its owner: `menace-<pid>-<start of pid in clock ticks>-<n>`. A group is a
 //! leftover when that process is gone *and* no process holds the lock on its directory: the first
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::mounts::{self, CgroupMount};
 use super::{CgroupController, CgroupError, CgroupResult, CgroupVersion, group, kill, v1};
 
-/// Deeper than any manager of services nests.
+/// The deepest directory searched; service managers nest less.
 const MAX_SEARCH_DEPTH: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,9 @@ impl CgroupOwner {
         fields.next().is_none().then_some(owner)
     }
 
-    /// From a line of `/proc/<pid>/stat`; a zombie owns nothing any more.
+    /// Parses `/proc/<pid>/stat`; a zombie owns no group any more.
     fn parse_stat(stat: &str) -> Option<Self> {
-        // The name of the program may hold spaces and parentheses.
+        // The program's name may contain spaces and parentheses.
         let (pid, rest) = stat.split_once(' ')?;
         let mut fields = rest.rsplit_once(')')?.1.split_ascii_whitespace();
         if matches!(fields.next()?, "Z" | "X") {
@@ -54,7 +54,7 @@ impl CgroupOwner {
 /// A name that no other group has.
 pub(crate) fn next_name() -> CgroupResult<String> {
     static NEXT_GROUP_NUMBER: AtomicU64 = AtomicU64::new(0);
-    // The number as this procfs shows it, which is where others will look.
+    // The pid as this procfs shows it, since that is where other processes will look it up.
     let path = Path::new("/proc/self/stat");
     let stat = fs::read_to_string(path)
         .map_err(|source| CgroupError::Read { path: path.to_owned(), source })?;
@@ -64,8 +64,8 @@ pub(crate) fn next_name() -> CgroupResult<String> {
     Ok(format!("menace-{}-{}-{n}", owner.pid, owner.started_ticks))
 }
 
-/// Whether the Menace that made up `name` lives, as far as this PID namespace can tell; `None`
-/// where it is no such name.
+/// Whether the `menace` process named by `name` is alive, as far as this PID namespace shows;
+/// `None` when it is not the name of a group.
 pub(crate) fn owner_is_alive(name: &str) -> Option<bool> {
     CgroupOwner::parse_name(name).map(CgroupOwner::is_alive)
 }
@@ -73,7 +73,7 @@ pub(crate) fn owner_is_alive(name: &str) -> Option<bool> {
 /// What [`purge_leftovers`] did.
 #[derive(Debug, Default)]
 pub(crate) struct PurgedCgroups {
-    /// Groups, each counted once however many directories it had.
+    /// Number of groups, each counted once however many directories it had.
     pub(crate) groups: usize,
     /// Directories that could not be removed.
     pub(crate) failed: Vec<CgroupError>,
@@ -135,13 +135,14 @@ fn find_dead_groups(top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// False when the group turns out to be in use, gone, or not ours to remove.
+/// Removes one group; false when it is in use, gone, or another user's.
 fn purge_group(path: &Path) -> CgroupResult<bool> {
-    // Held until the directory is gone, so that two purges do not count it twice.
+    // The directory stays open, and locked, until it is removed, so that two purges do not count it
+    // twice.
     let Ok(directory) = File::open(path) else {
         return Ok(false);
     };
-    // Another user's is for that user, or root, to remove.
+    // Only that user or root may remove another user's group.
     let own = nix::unistd::geteuid();
     if !own.is_root() && directory.metadata().is_ok_and(|found| found.uid() != own.as_raw()) {
         return Ok(false);
@@ -170,7 +171,7 @@ fn kill_group_processes(path: &Path) {
     if let Ok(procs) = File::open(path.join("cgroup.procs")) {
         kill::kill_each(&procs);
     }
-    // Its owner may have died while everything was frozen; the dead must thaw to go.
+    // The owner may have died while the group was frozen; frozen processes do not die of a signal.
     write("freezer.state", "THAWED");
 }
 

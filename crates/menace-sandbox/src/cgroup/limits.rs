@@ -1,4 +1,4 @@
-//! The limits of a group: set before each call, at no cost where they are what they were.
+//! The limits of a group: set before each call; writing the same value again is skipped.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::control_file::{CgroupFile, CgroupFileRole};
 use super::group_files::CgroupFiles;
 use super::{CgroupError, CgroupResult, CgroupVersion};
 
-/// Limits that were set through this value, so that the same limit twice costs nothing.
+/// The limits that were written last, so that writing the same one again is skipped.
 #[derive(Debug)]
 pub(super) struct LastWrittenLimits {
     memory: LastWritten<u64>,
@@ -46,8 +46,8 @@ impl CgroupFiles {
         Ok(())
     }
 
-    /// Memory plus swap may never be limited below memory: which comes first depends on the
-    /// direction.
+    /// The limit of memory plus swap may never be below that of memory, so raising and lowering
+    /// write them in opposite order.
     fn set_memory_v1(
         &self,
         limit: &CgroupFile,
@@ -71,7 +71,7 @@ impl CgroupFiles {
         }
     }
 
-    /// Version 2 would kill to get below a new limit, so room is made before it is set.
+    /// In version 2 a limit below the usage makes the kernel kill, so memory is reclaimed first.
     fn set_memory_v2(
         &self,
         limit: &CgroupFile,
@@ -82,7 +82,8 @@ impl CgroupFiles {
             let usage = self.memory_usage()?;
             if let (true, Some(reclaim)) = (usage > bytes, self.file(CgroupFileRole::MemoryReclaim))
             {
-                // It fails when less could be reclaimed than was asked for: the next reading tells.
+                // The write fails when less could be reclaimed than requested; the usage read next
+                // shows that.
                 let _ = reclaim.write(&(usage - bytes).to_string());
             }
             let usage = self.memory_usage()?;
@@ -126,7 +127,7 @@ impl CgroupFiles {
             period_file.set(&period.to_string())?;
         }
         match quota.write(&micros.to_string()) {
-            // An outer cgroup allows less than that; its limit holds for us too.
+            // An outer group has a lower quota, which applies to this one too.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => quota.set(NO_QUOTA),
             Err(source) => {
                 Err(CgroupError::Set { file: quota.name(), value: micros.to_string(), source })
@@ -147,12 +148,13 @@ impl CgroupFiles {
     }
 }
 
-/// The kernel takes no larger number: no machine has more.
+/// The largest number that the kernel accepts (`PID_MAX_LIMIT`).
 const MAX_PIDS: u64 = 1 << 22;
-/// The kernel's own default: long enough not to cost, short enough not to be noticed.
+/// The kernel's default period: long enough to cost little, short enough that a stopped call does
+/// not notice.
 const CPU_PERIOD_US: u64 = 100_000;
 const MAX_CPU_PERIOD_US: u64 = 1_000_000;
-/// The kernel takes no smaller quota.
+/// The smallest quota that the kernel accepts.
 const MIN_CPU_QUOTA_US: u64 = 1_000;
 
 #[allow(clippy::cast_sign_loss)]

@@ -4,8 +4,8 @@
 //! A group is one directory per hierarchy: several in version 1, one in version 2, both on hybrid
 //! machines (controllers in version 1, `cgroup.kill` in version 2). The group is made on the host;
 //! its files are opened there and inherited by PID 1 of the sandbox, which could not open them
-//! itself. What a limit means for a verdict, and what to do where a controller is missing, is left
-//! to the caller.
+//! itself. What a limit means for a verdict, and what replaces a missing controller, is up to the
+//! caller.
 //!
 //! Invariants: a group lies below the cgroup of Menace wherever the kernel allows it, so that outer
 //! limits stay in force; a dropped group leaves neither directory nor process; groups of a Menace
@@ -47,11 +47,11 @@ pub(crate) enum CgroupVersion {
     CgroupV2,
 }
 
-/// What a group can do for a sandbox.
+/// What a group can do for a sandbox; all but [`Self::Kill`] are controllers of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CgroupController {
-    /// Limits memory and counts what the kernel killed for it.
+    /// Limits memory and counts processes that the OOM killer killed.
     Memory,
     /// Limits the share of the processors.
     Cpu,
@@ -67,7 +67,7 @@ impl CgroupController {
     pub(crate) const ALL: [Self; 5] =
         [Self::Memory, Self::Cpu, Self::Cpuacct, Self::Pids, Self::Kill];
 
-    /// As users and `menace doctor` know it.
+    /// The name in messages and in `menace doctor`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -79,7 +79,7 @@ impl CgroupController {
     }
 }
 
-/// Why Menace, not the guest, failed.
+/// An error of Menace or of the machine, never of the guest.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CgroupError {
     #[error("failed to read `{path}`")]

@@ -94,7 +94,7 @@ fn unescape_octal(field: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(path))
 }
 
-/// The hierarchy that serves a controller of version 1, if the kernel put it there.
+/// This process's cgroup in the version 1 hierarchy of a controller, if there is one.
 pub(super) fn find_membership<'a>(
     members: &'a [CgroupMembership],
     controller: &str,
@@ -102,18 +102,19 @@ pub(super) fn find_membership<'a>(
     members.iter().find(|member| member.controllers.iter().any(|name| name == controller))
 }
 
-/// This process's cgroup in version 2; absent where the kernel has none.
+/// This process's cgroup in version 2; absent where there is no such hierarchy.
 pub(super) fn find_v2_membership(members: &[CgroupMembership]) -> Option<&CgroupMembership> {
     members.iter().find(|member| member.controllers.is_empty())
 }
 
-/// The directory of `path` (a cgroup) and the mount that shows it: the most writable one that
-/// reaches it.
+/// The directory where `path` (a cgroup) can be seen, and its mount: a writable one if there is
+/// one.
 pub(super) fn find_directory<'a>(
     mounts: impl Iterator<Item = &'a CgroupMount>,
     path: &Path,
 ) -> Option<(PathBuf, &'a CgroupMount)> {
-    // `/..` is how the kernel shows a cgroup outside of the namespace: no directory of ours.
+    // The kernel writes `/..` for a cgroup outside of the cgroup namespace, which has no directory
+    // here.
     if path.components().any(|part| matches!(part, Component::ParentDir)) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! No kernel here: plain files show what would be written where, not that it works. What the kernel
-//! makes of it is shown by `real_tests`.
+//! Plain files in place of a group: these tests show what is written where. `real_tests` shows its
+//! effect on the kernel.
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;

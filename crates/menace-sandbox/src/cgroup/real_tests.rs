@@ -1,6 +1,5 @@
-//! Groups of the kernel that runs the tests. The test machine runs them as root and has the
-//! controllers: as root a missing one fails the test, otherwise the test says that it proved
-//! nothing.
+//! Groups of the kernel that runs the tests. As root, which the test machine is, a missing
+//! controller fails the test; otherwise the test prints that it proved nothing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -36,7 +35,7 @@ fn not_tested(what: &str) {
     eprintln!("NOT TESTED: {what}");
 }
 
-/// Only version 2 before Linux 6.12 has no peak that can be reset.
+/// Only version 2 before Linux 6.12 cannot reset the peak.
 fn has_peak(files: &CgroupFiles) -> bool {
     let has = files.reset_peak_memory().unwrap();
     if !has {

@@ -65,8 +65,8 @@ pub(super) fn v1_name(controller: CgroupController) -> &'static str {
     }
 }
 
-/// Where a group with `controller` would be made, or why nowhere. `None`: the controller is not in
-/// version 1 at all.
+/// The directory below which groups with `controller` can be made, or why there is none. `None`:
+/// version 1 has no such controller.
 pub(super) fn find_location(
     controller: CgroupController,
     members: &[CgroupMembership],

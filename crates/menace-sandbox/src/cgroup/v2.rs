@@ -1,4 +1,4 @@
-//! Version 2: one directory, in a place whose controllers may be handed to children.
+//! Version 2: one directory, below a cgroup that hands its controllers to its children.
 //!
 //! A cgroup that holds processes may not hand controllers to its children (only the root may), so
 //! the group usually stands beside Menace's own cgroup, below the nearest ancestor that hands them
@@ -40,7 +40,8 @@ pub(super) const CGROUP_V2_FILES: &[CgroupFileEntry] = &[
     CgroupFileEntry::write_only(CgroupController::Kill, CgroupFileRole::Kill, "cgroup.kill"),
 ];
 
-/// What has to be handed to the group; `cpu.stat` and `cgroup.kill` come with every directory.
+/// The controllers that must be handed to the group; `cpu.stat` and `cgroup.kill` exist in every
+/// directory.
 pub(super) const DELEGATED_CONTROLLERS: [CgroupController; 3] =
     [CgroupController::Memory, CgroupController::Cpu, CgroupController::Pids];
 
@@ -51,15 +52,16 @@ pub(super) const DELEGATION_COMMAND: &str = "systemd-run --user --scope -p Deleg
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CgroupLevel {
     pub(super) path: PathBuf,
-    /// `cgroup.controllers`: what could be handed on.
+    /// `cgroup.controllers`: the controllers that it could hand to its children.
     pub(super) controllers: Vec<String>,
-    /// `cgroup.subtree_control`: what is handed on.
+    /// `cgroup.subtree_control`: the controllers that it hands to its children.
     pub(super) enabled: Vec<String>,
     /// Whether processes are in it.
     pub(super) has_processes: bool,
-    /// Whether it is the root of the hierarchy, which may hold processes and still hand on.
+    /// Whether it is the root of the hierarchy, which may hold processes and hand on controllers at
+    /// once.
     pub(super) is_root: bool,
-    /// Whether `cgroup.subtree_control` may be written by us.
+    /// Whether Menace may write `cgroup.subtree_control`.
     pub(super) writable: bool,
 }
 
@@ -112,8 +114,8 @@ pub(super) fn read_levels(own: &Path, mount_point: &Path) -> Vec<CgroupLevel> {
         .collect()
 }
 
-/// The best place for a group: most of the `wanted` controllers first, then nearest to our own
-/// cgroup.
+/// The best place for a group: the one with most of the `wanted` controllers, then the nearest to
+/// Menace's own cgroup.
 pub(super) fn choose_location(
     levels: &[CgroupLevel],
     wanted: &[CgroupController],
@@ -143,7 +145,7 @@ pub(super) fn choose_location(
     Err(why.unwrap_or_else(|| "no cgroup on the way up may have children".to_owned()))
 }
 
-/// Why the chosen place does not have `controller`.
+/// Explains why the chosen place lacks `controller`.
 pub(super) fn explain_missing(levels: &[CgroupLevel], controller: CgroupController) -> String {
     let name = controller.name();
     let has = |level: &&CgroupLevel| level.controllers.iter().any(|one| one == name);
@@ -167,7 +169,8 @@ pub(super) fn explain_missing(levels: &[CgroupLevel], controller: CgroupControll
     }
 }
 
-/// Hands `controllers` to the children of `base`; returns those that were refused, with the reason.
+/// Hands `controllers` to the children of `base`; returns those that the kernel refused, with the
+/// reason.
 pub(super) fn enable_controllers(
     base: &Path,
     controllers: &[CgroupController],

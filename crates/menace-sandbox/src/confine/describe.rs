@@ -71,7 +71,7 @@ const PTRACE_REQUEST_NAMES: &[(libc::c_int, &str)] = &[
     (0x4206, "SEIZE"),
 ];
 
-/// What is worth showing of a call's arguments.
+/// How each argument of a system call is shown; those that are missing here are left out.
 fn argument_formats(name: &str) -> &'static [ArgumentFormat] {
     match name {
         "mount" => &[Text, Text, Text, Hex],
@@ -101,7 +101,7 @@ fn argument_formats(name: &str) -> &'static [ArgumentFormat] {
     }
 }
 
-/// The call with those of its arguments that say something.
+/// The call with the arguments of [`argument_formats`].
 pub(super) fn describe_call(name: &str, notice: &SyscallNotification) -> String {
     let shown = argument_formats(name).iter().enumerate();
     let arguments: Vec<_> =
@@ -159,7 +159,8 @@ fn describe_string(pid: u32, pointer: u64) -> String {
     format!("\"{}\"{cut}", shown.escape_debug())
 }
 
-/// As much as can be read, page by page, because a string may end where the next page is missing.
+/// Reads as much as is mapped, page by page, because a string may end right before an unmapped
+/// page.
 pub(super) fn read_guest_memory(pid: u32, pointer: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     let mut read = 0;

@@ -1,4 +1,4 @@
-//! The system calls that each part of an interposition stands for.
+//! The system calls that each part of [`SyscallInterposition`] interposes.
 
 use menace_model::SyscallInterposition;
 use seccompiler::BackendError;
@@ -30,7 +30,7 @@ pub(super) fn interposed_syscalls(
     Ok(calls)
 }
 
-/// The files that the harness opens for a call, which is not there yet to meet a fault.
+/// Lets the harness open files for the next call, which has not begun and must not meet a fault.
 fn harness_open_rules(number: i64) -> Result<SyscallRules, BackendError> {
     match number {
         #[cfg(target_arch = "x86_64")]
@@ -40,7 +40,7 @@ fn harness_open_rules(number: i64) -> Result<SyscallRules, BackendError> {
     }
 }
 
-/// Calls that take a file by its descriptor, first of all arguments.
+/// System calls whose first argument is the descriptor of a file.
 pub(crate) const DESCRIPTOR_SYSCALLS: [i64; 15] = [
     libc::SYS_read,
     libc::SYS_pread64,
@@ -59,7 +59,7 @@ pub(crate) const DESCRIPTOR_SYSCALLS: [i64; 15] = [
     libc::SYS_copy_file_range,
 ];
 
-/// Calls that change what a path leads to.
+/// System calls that change what a path leads to.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const PATH_SYSCALLS: &[i64] = &[
     libc::SYS_openat,

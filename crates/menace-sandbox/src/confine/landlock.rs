@@ -1,10 +1,9 @@
-//! Restricts what this process can reach by name: files, TCP ports, abstract sockets, other
-//! processes.
+//! Restricts with Landlock what this process can reach by name: files, TCP ports, abstract sockets,
+//! other processes.
 //!
-//! Rules belong to directories, not to mounts: one that is given for a directory also holds for
-//! file systems that are mounted below it later. Changing modes, owners, times and attributes is
-//! not covered by Landlock, nor is asking whether a file exists; see
-//! [`super::syscalls::METADATA_SYSCALLS`].
+//! Rules belong to directories, not to mounts: a rule for a directory also holds for file systems
+//! that are mounted below it later. Landlock does not cover changing modes, owners, times and
+//! attributes, nor testing whether a file exists; see [`super::syscalls::METADATA_SYSCALLS`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use super::policy::ConfinementPolicy;
 use super::sys;
 
-/// The newest interface whose rights this module knows; more than the kernel has is left out.
+/// The newest Landlock ABI whose rights this module knows; rights that the kernel lacks are left
+/// out.
 const NEWEST_ABI: ABI = ABI::V9;
 const ABI_WITH_TCP: u32 = 4;
 const ABI_WITH_SCOPES: u32 = 6;
-/// What changed with each interface, for saying what an older kernel cannot do.
+/// What each ABI has added, to report what an older kernel cannot restrict.
 const FEATURES_SINCE_ABI: &[(u32, &str)] = &[
     (2, "moving files between directories"),
     (3, "truncating files by path"),
@@ -32,7 +32,7 @@ const FEATURES_SINCE_ABI: &[(u32, &str)] = &[
     (ABI_WITH_SCOPES, "signals and abstract sockets"),
 ];
 
-/// Where the guest may go. Each path stands for all that is beneath it.
+/// The paths that the guest may access. Each includes everything below it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowedPaths {
     /// Reading, listing, starting programs.
@@ -43,18 +43,18 @@ pub(crate) struct AllowedPaths {
     pub devices: Vec<PathBuf>,
 }
 
-/// What Landlock does here.
+/// What Landlock restricts on this kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LandlockStatus {
-    /// The kernel's interface; 0 when it has none.
+    /// The kernel's Landlock ABI; 0 without Landlock.
     pub abi: u32,
-    /// Files are restricted.
+    /// Whether files are restricted.
     pub restricts_files: bool,
-    /// TCP is refused.
+    /// Whether TCP is denied.
     pub restricts_tcp: bool,
-    /// Signals cannot leave, and abstract Unix sockets outside cannot be reached.
+    /// Whether signals to processes outside and abstract Unix sockets outside are denied.
     pub is_scoped: bool,
-    /// What this kernel's Landlock cannot restrict.
+    /// What this kernel's Landlock cannot restrict, of what was requested.
     pub unenforced: Vec<String>,
 }
 
@@ -70,14 +70,15 @@ pub(crate) enum LandlockError {
     NotEnforced,
 }
 
-/// The interface of this kernel; 0 without Landlock.
+/// The Landlock ABI of this kernel; 0 without Landlock.
 pub(crate) fn kernel_abi() -> u32 {
     sys::landlock_abi().unwrap_or(0)
 }
 
 /// Restricts this thread and all that it will start. Needs `no_new_privs`.
 ///
-/// A kernel without Landlock is an error only where nothing else protects the files.
+/// Without Landlock in the kernel this is an error only where nothing else protects files, that is
+/// without namespaces.
 pub(crate) fn restrict(
     policy: ConfinementPolicy,
     allowed: &AllowedPaths,
@@ -155,7 +156,7 @@ fn add_path_rules(
     Ok(created)
 }
 
-/// The place, and whether it is a directory; nothing when it does not exist.
+/// Opens a path for a rule, and says whether it is a directory; nothing when it does not exist.
 fn open_path(path: &Path) -> Result<Option<(PathFd, bool)>, LandlockError> {
     let failed = |source| LandlockError::Place { path: path.to_owned(), source };
     match path.metadata() {
@@ -172,7 +173,7 @@ fn read_rights() -> BitFlags<AccessFs> {
     AccessFs::from_read(NEWEST_ABI)
 }
 
-/// Where the policy denies programs, files that the guest wrote cannot be executed, either.
+/// Where the policy denies programs, files that the guest wrote cannot be executed either.
 fn write_rights(policy: ConfinementPolicy) -> BitFlags<AccessFs> {
     let mut without = make_bitflags!(AccessFs::{MakeChar | MakeBlock});
     if !policy.allows_programs() {

@@ -1,11 +1,11 @@
 //! Confines a process before it becomes the guest's interpreter.
 //!
-//! No capabilities, no new privileges, Landlock, and seccomp filters with a listener through which
-//! the first process of the sandbox decides what the filters cannot, and learns what was tried.
-//! Namespaces, mounts, cgroups and the start of the interpreter belong to others.
+//! It removes capabilities, sets `no_new_privs`, applies Landlock, and installs seccomp filters
+//! with a listener: init decides what the filters cannot, and records what was tried. Namespaces,
+//! mounts, cgroups and the start of the interpreter are set up elsewhere.
 //!
-//! Invariant: whatever [`confine`] has forbidden stays forbidden for this process and for all that
-//! descend from it, and a call that is on no list is never made.
+//! Invariant: what [`confine`] has forbidden stays forbidden for this process and all its
+//! descendants, and a system call that is on no list is never made.
 
 mod describe;
 pub(crate) mod interposition;
@@ -50,10 +50,10 @@ pub(crate) enum ConfineError {
     Seccomp(#[from] SeccompError),
 }
 
-/// Confines this thread and all that it will start, for good: all but the filters.
+/// Confines this thread and all that it will start, permanently: everything but the filters.
 ///
-/// To be called by a process with a single thread and a session of its own, right before it becomes
-/// the interpreter.
+/// To be called by a process with a single thread and a session of its own, right before it
+/// executes the interpreter.
 pub(crate) fn confine(
     policy: ConfinementPolicy,
     allowed_paths: &AllowedPaths,

@@ -1,4 +1,4 @@
-//! The listener's end of the filters: takes questions, sends answers.
+//! The listener's end of the filters: receives notifications, sends responses.
 //!
 //! The process that made a notified system call waits until it is answered, or dies. A notification
 //! whose process is dead by the time of the answer is no error.
@@ -12,15 +12,16 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::supervisor::{SyscallSupervisor, SyscallViolation};
 use super::sys;
 
-/// One system call that the filters have not decided.
+/// One system call that the filters leave to the listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(test, derive(Default))]
 pub(crate) struct SyscallNotification {
     id: u64,
-    /// The asking *thread*, as numbered in the listener's pid namespace.
+    /// The id of the *thread* that made the call, in the listener's PID namespace.
     pub pid: u32,
     pub number: i64,
-    /// The registers; the asker cannot change them any more, but what pointers lead to it can.
+    /// The registers, which the guest cannot change any more; it can change memory that pointers
+    /// lead to.
     pub arguments: [u64; 6],
     /// `AUDIT_ARCH_…` of the call.
     pub architecture: u32,
@@ -28,34 +29,34 @@ pub(crate) struct SyscallNotification {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SyscallResponse {
-    /// The call fails with this error.
+    /// The call fails with this error, and is not made.
     Refuse(Errno),
     /// The call is made.
     Allow,
-    /// The call is not made, but looks as if it had been.
+    /// The call is not made, and succeeds.
     Pretend,
-    /// The call is not made; this is its result.
+    /// The call is not made, and returns this value.
     Return(i64),
 }
 
-/// Where the filters' questions arrive.
+/// The descriptor on which notifications arrive.
 ///
-/// Poll its descriptor: readable means a question, hung up means that every confined process is
-/// gone.
+/// When polled, readable means that a system call waits, and hung up that all confined processes
+/// are gone.
 #[derive(Debug)]
 pub(crate) struct NotifyListener(OwnedFd);
 
 impl NotifyListener {
     pub(crate) fn new(fd: OwnedFd) -> Self {
-        // Older kernels do not know it: it takes longer there, and that is all.
+        // Kernels before 6.6 do not have this flag; answers take longer there.
         let _ = sys::set_sync_wakeup(fd.as_fd());
         Self(fd)
     }
 
-    /// Answers one question, if there is any, and returns what should be recorded of it.
+    /// Answers one notification, if there is one, and returns what should be recorded.
     ///
-    /// Never waits. A guest can ask as fast as it likes: look after deadlines between two
-    /// questions, and keep no more of the violations than are of use.
+    /// Never waits. A guest can make system calls as fast as they are answered: the caller checks
+    /// deadlines between two answers, and bounds the violations that it keeps.
     pub(crate) fn answer_next(
         &self,
         supervisor: &mut SyscallSupervisor,
@@ -64,14 +65,15 @@ impl NotifyListener {
         self.answer_with(&notice, supervisor)
     }
 
-    /// Answers this question, and returns what should be recorded of it.
+    /// Answers this notification, and returns what should be recorded.
     pub(crate) fn answer_with(
         &self,
         notice: &SyscallNotification,
         supervisor: &mut SyscallSupervisor,
     ) -> io::Result<Option<SyscallViolation>> {
         let (answer, violation) = supervisor.decide(notice);
-        // A dead asker's number may be another's by now, and the description that other's memory.
+        // When the thread has died, its number may be reused, and the description was read from
+        // another process.
         let violation = violation.filter(|_| sys::is_notification_valid(self.as_fd(), notice.id));
         self.respond(notice, answer)?;
         Ok(violation)
@@ -92,7 +94,7 @@ impl NotifyListener {
                 arguments: raw.data.args,
                 architecture: raw.data.arch,
             })),
-            // The asker died or was interrupted before we looked.
+            // The thread died or was interrupted before the notification was read.
             Err(error) if is_errno(&error, &[libc::ENOENT, libc::EINTR]) => Ok(None),
             Err(error) => Err(error),
         }

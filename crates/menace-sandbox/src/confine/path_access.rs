@@ -1,9 +1,8 @@
-//! Notes which files were reached for, by C code and other programs too, that are none of the
-//! sandbox's.
+//! Records accesses to files outside of the sandbox, also by C code and other programs.
 //!
-//! Nothing is decided here: the kernel refuses, or the file is not there, whatever is noted. Paths
-//! come from the guest's memory, which it may change meanwhile, and are of use to people only.
-//! Whether a file that was reached for is one of the host's is for the host to know.
+//! Nothing is decided here: the kernel refuses the access, or the file does not exist, whatever is
+//! recorded. Paths come from the guest's memory, which it may change meanwhile, so they only inform
+//! people. The host decides whether a recorded path is one of its files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,11 +15,12 @@ use super::landlock::AllowedPaths;
 use super::notify::SyscallNotification;
 use super::rules::{self, SyscallRules};
 
-/// The longest path that is looked at.
+/// Paths are cut to this length.
 const MAX_PATH_BYTES: usize = 1024;
-/// The most that is noted of one call; ordinary programs look for this and that, which counts too.
-const MAX_RECORDED_PATHS: usize = 256;
-/// The most links that lead from a path to a file.
+/// The most accesses recorded for one call, beside the first of each kind; those that programs make
+/// in searching for files count too.
+const MAX_RECORDED_PATHS: usize = 1024;
+/// How many links are followed from a path to a file.
 const MAX_LINKS_FOLLOWED: usize = 16;
 const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
 
@@ -28,7 +28,7 @@ const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc:
 #[derive(Debug)]
 struct PathSyscall {
     number: i64,
-    /// Where the directory is among the arguments that a relative path starts from.
+    /// The argument with the directory that a relative path starts from.
     directory: Option<usize>,
     path: usize,
     action: PathSyscallAction,
@@ -36,9 +36,9 @@ struct PathSyscall {
 
 #[derive(Debug, Clone, Copy)]
 enum PathSyscallAction {
-    /// Opens, with the flags in this argument.
+    /// Opens a file; the flags are in this argument.
     Open(usize),
-    /// Opens, with the flags where this argument points to.
+    /// Opens a file; this argument points to the flags (`openat2`).
     OpenHow(usize),
     Change(&'static str),
 }
@@ -85,8 +85,7 @@ fn all_path_syscalls() -> impl Iterator<Item = &'static PathSyscall> {
 
 /// The system calls to be notified of, each with the rules under which it is not.
 ///
-/// A directory itself holds nothing that could be read: a file in it has to be opened by a call of
-/// its own.
+/// Opening a directory is not: to read a file in it, the guest must make another such call.
 pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler::BackendError> {
     all_path_syscalls()
         .map(|call| {
@@ -99,32 +98,46 @@ pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler
         .collect()
 }
 
-/// Something outside was tried: what, and with which file.
+/// An attempted access to a file outside: the action, and the path.
 pub(super) type PathAccess = (String, String);
 
-/// Looks where the guest goes.
+/// Records which files outside the guest tries to access.
 #[derive(Debug, Default)]
 pub(crate) struct PathAccessRecorder {
     allowed_paths: AllowedPaths,
     accesses: BTreeSet<PathAccess>,
+    /// How many more there were.
+    unlisted: u64,
 }
 
 impl PathAccessRecorder {
     pub(crate) fn new(allowed_paths: AllowedPaths) -> Self {
-        Self { allowed_paths, accesses: BTreeSet::new() }
+        Self { allowed_paths, ..Self::default() }
     }
 
-    /// What was noted since this was last asked.
-    pub(crate) fn take(&mut self) -> Vec<PathAccess> {
-        std::mem::take(&mut self.accesses).into_iter().collect()
+    /// Whether the file behind a descriptor is one that the guest may write to by its name.
+    pub(super) fn is_own_file(&self, pid: u32, descriptor: u64) -> bool {
+        let link = fs::read_link(format!("/proc/{pid}/fd/{}", descriptor as u32));
+        let allowed = &self.allowed_paths.write;
+        link.is_ok_and(|file| allowed.iter().any(|place| file.starts_with(place)))
+    }
+
+    /// What was noted since this was last asked, and how many more there were than are noted.
+    pub(crate) fn take(&mut self) -> (Vec<PathAccess>, u64) {
+        let accesses = std::mem::take(&mut self.accesses).into_iter().collect();
+        (accesses, std::mem::take(&mut self.unlisted))
     }
 
     pub(super) fn record(&mut self, notice: &SyscallNotification) {
         for call in all_path_syscalls().filter(|call| call.number == notice.number) {
-            if let Some((what, path)) = self.outside_access(notice, call)
-                && self.accesses.len() < MAX_RECORDED_PATHS
+            let Some((what, path)) = self.outside_access(notice, call) else { continue };
+            let access = (what.to_owned(), path.to_string_lossy().into_owned());
+            if self.accesses.len() < MAX_RECORDED_PATHS
+                || !self.accesses.iter().any(|(noted, _)| noted == what)
             {
-                self.accesses.insert((what.to_owned(), path.to_string_lossy().into_owned()));
+                self.accesses.insert(access);
+            } else if !self.accesses.contains(&access) {
+                self.unlisted += 1;
             }
         }
     }
@@ -147,11 +160,12 @@ impl PathAccessRecorder {
             if what == "read" { &self.allowed_paths.read } else { &self.allowed_paths.write };
         let is_allowed = |path: &Path| allowed.iter().any(|place| path.starts_with(place));
         let of_processes = path.starts_with("/proc");
-        // Of processes, only the first could be one of the host's.
+        // `/proc` shows processes of the sandbox only; where it is the host's, process 1 is the
+        // host's.
         if path.starts_with("/proc/1") || !of_processes && !is_allowed(&path) {
             return Some((what, path));
         }
-        // Elsewhere, only the host can have put a link.
+        // A link elsewhere is part of the host's files, and leads where the host intends.
         let may_lead_away = path.starts_with(proc_dir(notice.pid))
             || self.allowed_paths.write.iter().any(|place| path.starts_with(place));
         if matches!(call.action, Change(_)) || !may_lead_away {
@@ -164,7 +178,7 @@ impl PathAccessRecorder {
     }
 }
 
-/// What opening with these flags is for; nothing if neither reading nor writing.
+/// The action of opening with these flags; nothing for `O_PATH`, which neither reads nor writes.
 fn open_action(flags: i32) -> Option<&'static str> {
     if flags & libc::O_PATH != 0 {
         return None;
@@ -172,7 +186,8 @@ fn open_action(flags: i32) -> Option<&'static str> {
     Some(if flags & WRITE_FLAGS == 0 { "read" } else { "write" })
 }
 
-/// The path from the root, without dots; links are not followed, but for those of the asker itself.
+/// The absolute path without dots. Links are not followed, except `/proc/self` of the calling
+/// process.
 fn read_path(notice: &SyscallNotification, call: &PathSyscall) -> Option<PathBuf> {
     let bytes =
         describe::read_guest_memory(notice.pid, notice.arguments[call.path], MAX_PATH_BYTES);
@@ -196,7 +211,7 @@ fn proc_dir(pid: u32) -> PathBuf {
     Path::new("/proc").join(pid.to_string())
 }
 
-/// The path that `/proc/self` of the asking process has for another process.
+/// The path by which other processes reach the calling process's `/proc/self`.
 fn resolve_proc_self(asker: u32, path: &Path) -> PathBuf {
     match path.strip_prefix("/proc/self") {
         Ok(rest) => proc_dir(asker).join(rest),
@@ -216,7 +231,7 @@ fn normalize_path(path: &Path) -> PathBuf {
     cleaned
 }
 
-/// Where a path leads to, as far as that can be seen from here.
+/// The path after following links, as far as init can see them.
 fn follow_links(path: &Path, links: usize) -> PathBuf {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return path.to_owned();
@@ -237,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// As this very process would ask.
+    /// A notification as if this process had made the call.
     fn notice(number: i64, arguments: [u64; 6]) -> SyscallNotification {
         let mut notice = SyscallNotification::default();
         (notice.pid, notice.number, notice.arguments) = (std::process::id(), number, arguments);
@@ -253,7 +268,7 @@ mod tests {
             libc::SYS_openat,
             [directory, path.as_ptr() as u64, int(flags), 0, 0, 0],
         ));
-        reach.take()
+        reach.take().0
     }
 
     #[test]
@@ -294,7 +309,28 @@ mod tests {
         let arguments = [0, one.as_ptr() as u64, 0, other.as_ptr() as u64, 0, 0];
         reach.record(&notice(libc::SYS_renameat2, arguments));
         let noted = |path: &str| ("rename".to_owned(), path.to_owned());
-        assert_eq!(reach.take(), [noted("/one"), noted("/other")]);
-        assert_eq!(reach.take(), []);
+        assert_eq!(reach.take(), (vec![noted("/one"), noted("/other")], 0));
+        assert_eq!(reach.take(), (vec![], 0));
+    }
+
+    #[test]
+    fn a_flood_hides_no_other_kind_and_is_counted() {
+        let mut reach = PathAccessRecorder::new(AllowedPaths::default());
+        let directory = u64::from(libc::AT_FDCWD.cast_unsigned());
+        let mut ask = |path: &str, number, place: usize| {
+            let path = CString::new(path).unwrap();
+            let mut arguments = [directory, 0, 0, 0, 0, 0];
+            arguments[place] = path.as_ptr() as u64;
+            reach.record(&notice(number, arguments));
+        };
+        for number in 0..MAX_RECORDED_PATHS + 5 {
+            ask(&format!("/nowhere/{number}"), libc::SYS_openat, 1);
+        }
+        ask("/nowhere/0", libc::SYS_openat, 1);
+        ask("/nowhere/0", libc::SYS_unlinkat, 1);
+        ask("/nowhere/1", libc::SYS_unlinkat, 1);
+        let (accesses, unlisted) = reach.take();
+        assert_eq!((accesses.len(), unlisted), (MAX_RECORDED_PATHS + 1, 6));
+        assert!(accesses.contains(&("remove".to_owned(), "/nowhere/0".to_owned())));
     }
 }

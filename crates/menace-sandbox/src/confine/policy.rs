@@ -1,7 +1,7 @@
 //! What each security level forbids.
 //!
-//! The policy only says *what*; [`super::seccomp`] and [`super::landlock`] turn it into filters,
-//! and [`super::supervisor`] answers what the filters cannot decide alone.
+//! The policy states *what* is forbidden; [`super::seccomp`] and [`super::landlock`] turn it into
+//! filters and rules, and [`super::supervisor`] decides what the filters cannot.
 //!
 //! Every level keeps all promises of the sandbox, and each is stricter than the one below it:
 //!
@@ -27,14 +27,14 @@
 use menace_model::{CallConfinement, SyscallInterposition};
 use serde::{Deserialize, Serialize};
 
-/// How strictly the guest is held.
+/// What the guest is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConfinementPolicy {
     pub confinement: CallConfinement,
     /// Whether user, mount, pid, net and ipc namespaces surround the process. Without them more has
     /// to be forbidden, because everything that the guest can name is the host's.
     pub namespaces: bool,
-    /// Whether socket files of the host can be seen that would let the guest in.
+    /// Whether socket files of the host can be seen to which the guest could connect.
     pub host_sockets_visible: bool,
     /// Whether the paths that the guest opens are recorded.
     pub records_path_access: bool,

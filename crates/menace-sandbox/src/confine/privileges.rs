@@ -1,4 +1,4 @@
-//! Gives up every privilege, for good.
+//! Drops all privileges, permanently.
 //!
 //! Invariant: after [`drop_capabilities`] and [`set_no_new_privs`] neither this process nor any
 //! program that it starts holds a capability, whatever its user id is.
@@ -7,7 +7,8 @@ use std::io;
 
 use rustix::thread::{self, CapabilitySet, CapabilitySets};
 
-/// More than the kernel will have for long; it says itself where its list ends.
+/// More than the kernel's capabilities; the loop ends earlier, where the kernel reports that its
+/// list ends.
 const MAX_CAPABILITY_NUMBER: u32 = 64;
 const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
     effective: CapabilitySet::empty(),
@@ -29,12 +30,13 @@ pub(crate) enum PrivilegeError {
     CapabilitiesLeft { held: String },
 }
 
-/// From here on, no program that is started gains privileges (set-user-id bits, file capabilities).
+/// From here on, no program that this process starts gains privileges (set-user-id, file
+/// capabilities).
 pub(crate) fn set_no_new_privs() -> io::Result<()> {
     Ok(nix::sys::prctl::set_no_new_privs()?)
 }
 
-/// Empties the ambient, bounding, inheritable, permitted and effective sets, and checks that.
+/// Empties the ambient, bounding, inheritable, permitted and effective sets, and checks the result.
 pub(crate) fn drop_capabilities() -> Result<(), PrivilegeError> {
     thread::clear_ambient_capability_set()
         .map_err(|error| PrivilegeError::Ambient { source: error.into() })?;
@@ -50,8 +52,9 @@ pub(crate) fn drop_capabilities() -> Result<(), PrivilegeError> {
     }
 }
 
-/// Root gets the bounding set back whenever it starts a program, so for root it has to be empty. A
-/// process that is not root and may not empty it gains nothing from it, because of `no_new_privs`.
+/// Root gets its capabilities back from the bounding set whenever it starts a program, so for root
+/// the set must be empty. Another user may not be allowed to empty it, and gains nothing from it,
+/// because of `no_new_privs`.
 fn clear_bounding_set() -> Result<(), PrivilegeError> {
     for number in 0..MAX_CAPABILITY_NUMBER {
         let capability = CapabilitySet::from_bits_retain(1 << number);

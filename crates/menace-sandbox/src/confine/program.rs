@@ -1,21 +1,21 @@
-//! Turns decisions into a BPF program.
+//! Compiles filter decisions into a BPF program.
 //!
-//! A binary search over ranges of call numbers, so that the program stays short: the kernel runs it
-//! once for each call there is when it is installed, to find those that never need it again. (A
-//! chain of comparisons, as libraries build it, takes four times as long to install.) Conditions on
-//! arguments are compiled by `seccompiler`.
+//! The program is a binary search over ranges of call numbers, to keep it short: when it is
+//! installed the kernel runs it once for every call number, to find calls that are always allowed.
+//! (A chain of comparisons, as libraries build it, takes four times as long to install.) Conditions
+//! on arguments are compiled by `seccompiler`.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, SeccompRule, sock_filter};
 
-/// `AUDIT_ARCH_…` of this program's calls.
+/// The `AUDIT_ARCH_…` value of this program's own architecture.
 #[cfg(target_arch = "x86_64")]
 pub(super) const NATIVE_AUDIT_ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 pub(super) const NATIVE_AUDIT_ARCH: u32 = 0xc000_00b7;
 
-/// From here on numbers are those of `x86_64`'s x32 calls.
+/// On `x86_64`, numbers from this one on are calls of the x32 ABI.
 pub(super) const X32_SYSCALL_BIT: u32 = 0x4000_0000;
 
 const BPF_LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -24,24 +24,24 @@ const BPF_JUMP_IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) 
 const BPF_JUMP: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
 const BPF_RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// Where `struct seccomp_data` has the number and the architecture of a call.
+/// Offsets of number and architecture in `struct seccomp_data`.
 const NUMBER_OFFSET: u32 = 0;
 const ARCHITECTURE_OFFSET: u32 = 4;
 
-/// What becomes of a call.
+/// What the filter does with a system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FilterDecision {
     Allow,
-    /// The listener decides.
+    /// The listener decides, see [`super::notify`].
     Notify,
-    /// As if the kernel had no such call.
+    /// The call fails with `ENOSYS`, as if the kernel did not have it.
     Absent,
-    /// Allowed when one of these rules holds; else the listener decides.
+    /// Allowed when one of these rules holds; otherwise the listener decides.
     AllowIf(Vec<SeccompRule>),
 }
 
-/// The program for these decisions. Calls that are not named are absent, calls of other
-/// architectures are asked about.
+/// Compiles the decisions by call number. Calls without a decision are [`FilterDecision::Absent`];
+/// calls of other architectures notify the listener.
 pub(super) fn compile(decisions: BTreeMap<u32, FilterDecision>) -> BpfProgram {
     let mut program = vec![
         instruction(BPF_LOAD, ARCHITECTURE_OFFSET),
@@ -53,7 +53,7 @@ pub(super) fn compile(decisions: BTreeMap<u32, FilterDecision>) -> BpfProgram {
     program
 }
 
-/// A range's first number, and the decision up to the next range.
+/// The first number of a range, and the decision for all numbers up to the next range.
 type DecisionRange = (u32, FilterDecision);
 
 fn build_ranges(decisions: BTreeMap<u32, FilterDecision>) -> Vec<DecisionRange> {
@@ -100,7 +100,7 @@ fn compile_decision(decision: &FilterDecision) -> BpfProgram {
         FilterDecision::AllowIf(rules) => {
             let mut program = BpfProgram::new();
             for rule in rules {
-                // A rule that does not hold jumps over the line after it.
+                // Where a rule does not hold, its code jumps over the next instruction.
                 program.extend(BpfProgram::from(rule.clone()));
                 program.push(instruction(BPF_RETURN, libc::SECCOMP_RET_ALLOW));
             }
@@ -118,7 +118,7 @@ fn instruction(code: u16, k: u32) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// Follows the program for a call that it decides by number alone.
+    /// Interprets the program for a call that it decides by number alone.
     fn run(program: &[sock_filter], architecture: u32, number: u32) -> u32 {
         let (mut at, mut loaded) = (0, 0);
         loop {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn each_number_gets_its_decision_and_unknown_ones_are_absent() {
         let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
-        // Enough of them for jumps that do not fit into eight bits.
+        // So many that some jumps do not fit into eight bits.
         let of = |number: u32| match number % 5 {
             0 => FilterDecision::Allow,
             1 => FilterDecision::Notify,

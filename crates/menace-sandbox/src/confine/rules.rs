@@ -1,7 +1,8 @@
-//! The conditions under which checked calls are allowed, as rules for the filter.
+//! The conditions on arguments under which system calls are allowed, as seccomp rules.
 //!
 //! A call is allowed when all conditions of one of its rules hold. Filters see numbers only, never
-//! what a pointer leads to; whatever would need that is refused or left to [`super::supervisor`].
+//! what a pointer leads to; calls that would need that are refused or left to
+//! [`super::supervisor`].
 
 use libc::c_ulong;
 use seccompiler::SeccompCmpArgLen::Dword;
@@ -10,8 +11,8 @@ use seccompiler::{BackendError, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::policy::ConfinementPolicy;
 
-/// The namespace flags of `clone`, and `CLONE_PARENT`, with which a process would slip out of its
-/// parent's sight. (`CLONE_NEWTIME` cannot be asked for through `clone`.)
+/// The namespace flags of `clone`, and `CLONE_PARENT`, which would make the new process a child of
+/// another one. (`clone` has no `CLONE_NEWTIME`.)
 pub(super) const FORBIDDEN_CLONE_FLAGS: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -25,27 +26,35 @@ const CLONE_THREAD_FLAG: u64 = libc::CLONE_THREAD as u64;
 /// `SOCK_CLOEXEC` and `SOCK_NONBLOCK` share the argument with the type.
 pub(super) const SOCKET_TYPE_MASK: u64 = 0xf;
 
-/// Requests that put words into a terminal's mouth, take over its console or load a line
+/// `ioctl` requests that inject input into a terminal, redirect the console or load a line
 /// discipline.
 const FORBIDDEN_IOCTLS: &[c_ulong] =
     &[libc::TIOCSTI as c_ulong, TIOCLINUX, libc::TIOCCONS as c_ulong, TIOCSETD];
 const TIOCLINUX: c_ulong = 0x541c;
 const TIOCSETD: c_ulong = 0x5423;
-/// Requests that aim a descriptor's signal at a process.
+/// `FIOSETOWN` and `SIOCSPGRP`: direct a descriptor's signals to a process.
 const OWNER_SETTING_IOCTLS: &[c_ulong] = &[0x8901, 0x8902];
 
-/// Requests to terminals, pipes and sockets are of one type, in these bits.
+/// The byte of an `ioctl` request that is its type; requests to terminals, pipes and sockets share
+/// one.
 const IOCTL_TYPE_MASK: u64 = 0xff00;
 const TERMINAL_IOCTL_TYPE: u64 = 0x5400;
-/// Requests to files that ordinary programs make and that change none which is not open for
-/// writing: flags, attributes, extents, block size; sharing data with another file.
+/// `ioctl` requests to files that ordinary programs make, and that change no file which is not open
+/// for writing: flags, attributes, extents, block size, and sharing data with another file.
 const ALLOWED_FILE_IOCTLS: &[u64] =
     &[0x8008_6601, 0x801c_581f, 0xc020_660b, 0x2, 0x4004_9409, 0x4020_940d];
 
-/// A lease stops the host from opening its own file; `fcntl` can also aim signals at processes.
+/// A lease blocks the host from opening its own file; some of the others direct signals to
+/// processes.
 const FORBIDDEN_FCNTLS: &[c_ulong] = &[libc::F_SETLEASE as c_ulong];
 const OWNER_SETTING_FCNTLS: &[c_ulong] =
     &[libc::F_SETOWN as c_ulong, F_SETSIG, F_SETOWN_EX, libc::F_NOTIFY as c_ulong];
+const LOCKING_FCNTLS: &[c_ulong] = &[
+    libc::F_SETLK as c_ulong,
+    libc::F_SETLKW as c_ulong,
+    libc::F_OFD_SETLK as c_ulong,
+    libc::F_OFD_SETLKW as c_ulong,
+];
 const F_SETSIG: c_ulong = 10;
 const F_SETOWN_EX: c_ulong = 15;
 
@@ -54,7 +63,7 @@ const PR_SET_SPECULATION_CTRL: c_ulong = 53;
 const PR_SET_VMA: c_ulong = 0x5356_4d41;
 const PR_SET_PTRACER: c_ulong = 0x5961_6d61;
 const PR_GET_AUXV: c_ulong = 0x4155_5856;
-/// What ordinary programs ask `prctl` for.
+/// `prctl` options that ordinary programs use.
 const ORDINARY_PRCTLS: &[c_ulong] = &[
     libc::PR_GET_PDEATHSIG as c_ulong,
     libc::PR_GET_DUMPABLE as c_ulong,
@@ -92,21 +101,22 @@ const ORDINARY_PRCTLS: &[c_ulong] = &[
     PR_SET_PTRACER,
     PR_GET_AUXV,
 ];
-/// What even the loosest level refuses: filters of the guest's own would hide what it tries.
+/// `prctl` options that every level refuses. Among them `PR_SET_SECCOMP`: a filter of the guest
+/// would hide its attempts from the listener.
 const FORBIDDEN_PRCTLS: &[c_ulong] =
     &[libc::PR_SET_SECCOMP as c_ulong, libc::PR_SET_MM as c_ulong, PR_SET_SPECULATION_CTRL];
 
 pub(super) const PRIO_PROCESS: u64 = 0;
 pub(super) const IOPRIO_WHO_PROCESS: u64 = 1;
-/// `personality(0xffffffff)` only asks.
+/// `personality(0xffffffff)` changes nothing, and returns the current one.
 const PERSONALITY_QUERY: u64 = 0xffff_ffff;
 const SECCOMP_QUERIES: &[u64] =
     &[libc::SECCOMP_GET_ACTION_AVAIL as u64, libc::SECCOMP_GET_NOTIF_SIZES as u64];
 
-/// From here on, descriptors are the harness's.
+/// Descriptors from this number on belong to the harness.
 const FIRST_HARNESS_FD: u64 = 900;
 
-/// Rules of one call: it is allowed when one of them holds. None at all means never.
+/// The rules of one call: it is allowed when one of them holds. Without a rule it is never allowed.
 pub(super) type SyscallRules = Vec<SeccompRule>;
 type SyscallRulesResult<T> = std::result::Result<T, BackendError>;
 
@@ -120,7 +130,7 @@ fn build_rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> SyscallRulesResult<Secc
     SeccompRule::new(conditions)
 }
 
-/// On standard input and output, and on what the harness uses.
+/// Allowed on standard input and output, and on the harness's descriptors.
 pub(super) fn harness_descriptor_rules() -> SyscallRulesResult<SyscallRules> {
     Ok(vec![build_rule(&[(0, Le, 2)])?, build_rule(&[(0, Ge, FIRST_HARNESS_FD)])?])
 }
@@ -130,7 +140,7 @@ pub(super) fn harness_descriptor_rules() -> SyscallRulesResult<SyscallRules> {
 /// not reported, and reaches no other files by it.
 pub(super) const HARNESS_OPEN_FLAG: u64 = 1 << 30;
 
-/// With `O_DIRECTORY` among the flags, or by the harness.
+/// Opening that is not recorded: directories (`O_DIRECTORY`), and files that the harness opens.
 pub(super) fn unrecorded_open_rules(flags: u8) -> SyscallRulesResult<SyscallRules> {
     let directory = int_argument(libc::O_DIRECTORY);
     let mut rules = vec![build_rule(&[(flags, MaskedEq(directory), directory)])?];
@@ -138,12 +148,12 @@ pub(super) fn unrecorded_open_rules(flags: u8) -> SyscallRulesResult<SyscallRule
     Ok(rules)
 }
 
-/// The flags are this argument.
+/// `flags` is the number of the argument with the flags.
 pub(super) fn harness_open_rules(flags: u8) -> SyscallRulesResult<SyscallRules> {
     Ok(vec![build_rule(&[(flags, MaskedEq(HARNESS_OPEN_FLAG), HARNESS_OPEN_FLAG)])?])
 }
 
-/// Mapping a file takes no memory of its own.
+/// Mapping a file is not interposed: it takes no memory of its own.
 pub(super) fn file_mapping_rules() -> SyscallRulesResult<SyscallRules> {
     let anonymous = libc::MAP_ANONYMOUS as u64;
     Ok(vec![build_rule(&[(3, MaskedEq(anonymous), 0)])?])
@@ -169,8 +179,8 @@ pub(super) fn clone_rules(policy: ConfinementPolicy) -> SyscallRulesResult<Sysca
     }])
 }
 
-/// Without a network there are none at all. Unix sockets can be connected by path to whatever is in
-/// sight, which must be nothing of the host's.
+/// `socket`: none without a network. Unix sockets are left out where a socket file of the host can
+/// be seen, since they connect by path.
 pub(super) fn socket_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
     let mut rules = SyscallRules::new();
     if !policy.allows_network() {
@@ -181,7 +191,7 @@ pub(super) fn socket_rules(policy: ConfinementPolicy) -> SyscallRulesResult<Sysc
             rules.push(build_rule(&[family_is(libc::AF_UNIX), type_is(kind)])?);
         }
     }
-    // The C library asks the routing table before it resolves a name.
+    // The C library queries the routing table before it resolves a name.
     rules.push(build_rule(&[family_is(libc::AF_NETLINK), (2, Eq, libc::NETLINK_ROUTE as u64)])?);
     for name in [libc::AF_INET, libc::AF_INET6] {
         for (kind, own) in
@@ -190,7 +200,7 @@ pub(super) fn socket_rules(policy: ConfinementPolicy) -> SyscallRulesResult<Sysc
             if policy.allows_rare_syscalls() {
                 rules.push(build_rule(&[family_is(name), type_is(kind)])?);
             } else {
-                // Other protocols would have the kernel load modules for them.
+                // For other protocols the kernel would load modules.
                 for protocol in [0, own] {
                     rules.push(build_rule(&[
                         family_is(name),
@@ -204,8 +214,8 @@ pub(super) fn socket_rules(policy: ConfinementPolicy) -> SyscallRulesResult<Sysc
     Ok(rules)
 }
 
-/// Pairs talk to each other only, except that a datagram socket can be pointed at any other
-/// address: where there are no others there are none of those.
+/// `socketpair`: the ends of a pair talk to each other only. But a datagram socket can send to any
+/// other address, so datagram pairs are allowed only where Unix sockets are.
 pub(super) fn socketpair_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
     let mut rules = vec![
         build_rule(&[family_is(libc::AF_UNIX), type_is(libc::SOCK_STREAM)])?,
@@ -225,8 +235,8 @@ fn type_is(kind: libc::c_int) -> (u8, SeccompCmpOp, u64) {
     (1, MaskedEq(SOCKET_TYPE_MASK), int_argument(kind))
 }
 
-/// The processes that keep the sandbox alive, which the guest must not aim at: the first process of
-/// the pid namespace, Menace, and the warm interpreter.
+/// Processes that the guest must not signal or restrict, because the sandbox depends on them: init,
+/// Menace, and the zygote.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrustedPids {
     pub(super) menace: u32,
@@ -243,7 +253,7 @@ impl TrustedPids {
     }
 }
 
-/// `kill` and its family; the target is the first argument. When the kernel does not keep signals
+/// `kill` and the like; the target is the first argument. Where the kernel does not keep signals
 /// inside the sandbox, the supervisor decides on each.
 pub(super) fn signal_rules(
     trusted: TrustedPids,
@@ -257,8 +267,8 @@ pub(super) fn signal_rules(
     allow_unless(0, &[&processes[..], &groups[..]].concat())
 }
 
-/// `prlimit64`, `sched_set…`: 0 is oneself. Only a pid namespace keeps these inside; without one,
-/// the supervisor decides on anything else.
+/// `prlimit64`, `sched_set…`: 0 is the calling process. Without a PID namespace the supervisor
+/// decides on all other targets.
 pub(super) fn limit_rules(
     policy: ConfinementPolicy,
     trusted: TrustedPids,
@@ -300,13 +310,13 @@ fn process_priority_rules(
     Ok(vec![build_rule(&conditions)?])
 }
 
-/// A C `int` as the filters see it.
+/// A C `int`, as filters see it in a 64-bit register.
 fn int_argument(value: libc::c_int) -> u64 {
     u64::from(value.cast_unsigned())
 }
 
-/// Flags, attributes and more of a file can be changed through a descriptor that only reads, and
-/// Landlock lets it happen: without namespaces only what is known is allowed.
+/// A descriptor that is open for reading suffices to change a file's flags and attributes, and
+/// Landlock permits it. Without namespaces only known requests are allowed.
 pub(super) fn ioctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
     let forbidden = [FORBIDDEN_IOCTLS, OWNER_SETTING_IOCTLS].concat();
     if policy.namespaces {
@@ -319,20 +329,27 @@ pub(super) fn ioctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<Sysca
     Ok(rules)
 }
 
-/// Whether no policy allows this request.
+/// Whether every policy forbids this request.
 pub(super) fn is_forbidden_ioctl(request: u64) -> bool {
     let request = request & 0xffff_ffff;
     FORBIDDEN_IOCTLS.contains(&request) || OWNER_SETTING_IOCTLS.contains(&request)
 }
 
-pub(super) fn fcntl_rules() -> SyscallRulesResult<SyscallRules> {
-    allow_unless(1, &[FORBIDDEN_FCNTLS, OWNER_SETTING_FCNTLS].concat())
+/// Without namespaces, locks of files are asked about.
+pub(super) fn fcntl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
+    let asked = if policy.namespaces { &[] } else { LOCKING_FCNTLS };
+    allow_unless(1, &[FORBIDDEN_FCNTLS, OWNER_SETTING_FCNTLS, asked].concat())
+}
+
+/// Whether this request of `fcntl` locks a part of a file.
+pub(super) fn is_locking_fcntl(request: u64) -> bool {
+    LOCKING_FCNTLS.contains(&(request & 0xffff_ffff))
 }
 
 pub(super) fn prctl_rules(policy: ConfinementPolicy) -> SyscallRulesResult<SyscallRules> {
     const PDEATHSIG_OPTION: u64 = libc::PR_SET_PDEATHSIG as u64;
-    // Without namespaces the signal at the parent's death is what ends the guest when Menace is
-    // killed: it may be set, but not cleared.
+    // Without namespaces the parent-death signal is what ends the guest when Menace is killed: the
+    // guest may set it to `SIGKILL`, but not clear it.
     let death = if policy.namespaces {
         build_rule(&[(0, Eq, PDEATHSIG_OPTION)])?
     } else {
@@ -351,7 +368,8 @@ pub(super) fn personality_rules() -> SyscallRulesResult<SyscallRules> {
     allow_only(0, &[0, PERSONALITY_QUERY])
 }
 
-/// Asking what the kernel can do is fine; a filter of the guest's own would hide what it tries.
+/// Querying what the kernel supports is allowed. A filter of the guest would hide its attempts from
+/// the listener.
 pub(super) fn seccomp_rules() -> SyscallRulesResult<SyscallRules> {
     allow_only(0, SECCOMP_QUERIES)
 }

@@ -1,10 +1,10 @@
-//! Decides about every system call and installs the decisions as a filter.
+//! Decides about every system call, and installs the decisions as a filter.
 //!
-//! Most calls are allowed or refused by number, some by their arguments; what is not clear is left
-//! to a listener, which [`super::supervisor`] answers.
+//! Most calls are allowed or refused by number, some by their arguments. What the filter cannot
+//! decide is left to the listener, where [`super::supervisor`] decides.
 //!
 //! Invariant: a call that no list names is never made. Calls that are allowed whatever their
-//! arguments stay in the kernel's bitmap, so that they cost nothing.
+//! arguments stay in the kernel's bitmap, and cost nothing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ use super::program::{self, FilterDecision};
 use super::rules::{self, SyscallRules, TrustedPids};
 use super::{path_access, sys, syscalls};
 
-/// `truncate` by path is restricted from this Landlock interface on.
+/// The first Landlock ABI that restricts `truncate`.
 const ABI_WITH_TRUNCATE: u32 = 3;
 
 #[derive(Debug, thiserror::Error)]
@@ -33,15 +33,15 @@ pub(crate) enum SeccompError {
 
 /// Confines this thread and all that it will start. Needs `no_new_privs`.
 ///
-/// The caller must be the warm interpreter's process, just before it becomes that program, and hand
-/// the listener to its parent, which must answer: the guest waits for each answer.
+/// The caller must be the process that is about to execute the interpreter. It hands the returned
+/// listener to its parent, which must answer: every notified call waits for its answer.
 pub(crate) fn install(
     policy: ConfinementPolicy,
     landlocked: &LandlockStatus,
 ) -> Result<OwnedFd, SeccompError> {
     let trusted = TrustedPids { menace: parent_pid(), interpreter: std::process::id() };
-    // Not even to be freed: giving memory back to the kernel may be notified, and no process
-    // answers yet.
+    // Never freed: returning memory to the kernel may be a notified call, and no process answers
+    // yet.
     let program =
         ManuallyDrop::new(program::compile(build_decisions(policy, landlocked, trusted)?));
     Ok(sys::install_filter(&program)?)
@@ -51,7 +51,7 @@ fn parent_pid() -> u32 {
     u32::try_from(nix::unistd::getppid().as_raw()).unwrap_or(1)
 }
 
-/// The decision about each call that has a name.
+/// The decision about each known system call.
 fn build_decisions(
     policy: ConfinementPolicy,
     landlocked: &LandlockStatus,
@@ -69,7 +69,7 @@ fn build_decisions(
     );
     let watched =
         if policy.records_path_access { path_access::watched_syscalls()? } else { Vec::new() };
-    // For a call on both lists, the rules of the interposition notify of more.
+    // For a call on both lists, the rules of the interposition hold: they notify of more.
     for (number, rules) in
         interposition::interposed_syscalls(policy.interposition)?.into_iter().chain(watched)
     {
@@ -81,7 +81,7 @@ fn build_decisions(
     Ok(numbered.filter_map(|(number, d)| Some((u32::try_from(number).ok()?, d))).collect())
 }
 
-/// Calls that the policy allows and that are asked about all the same.
+/// Calls that the policy allows, and that notify the listener so that faults can be injected.
 pub(super) fn interposed_syscalls(
     policy: ConfinementPolicy,
     landlocked: &LandlockStatus,
@@ -96,7 +96,7 @@ pub(super) fn interposed_syscalls(
     )
 }
 
-/// Calls that are asked about only to know which files they are for.
+/// Calls that the policy allows, and that notify the listener so that their paths can be recorded.
 pub(super) fn watched_syscalls(policy: ConfinementPolicy, landlocked: &LandlockStatus) -> Vec<i64> {
     if !policy.records_path_access {
         return Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn watched_syscalls(policy: ConfinementPolicy, landlocked: &LandlockS
     filter_allowed(path_access::watched_syscalls().unwrap_or_default(), policy, landlocked)
 }
 
-/// Those of the calls that the policy would allow unasked.
+/// Keeps the calls that the policy allows whatever their arguments.
 fn filter_allowed(
     calls: Vec<(i64, SyscallRules)>,
     policy: ConfinementPolicy,
@@ -130,6 +130,7 @@ fn unconditional_syscalls(
             syscalls::CONNECT_SYSCALL,
             syscalls::BIND_SYSCALL,
             syscalls::INOTIFY_ADD_WATCH_SYSCALL,
+            syscalls::FLOCK_SYSCALL,
         ]);
     }
     if policy.namespaces || landlocked.abi >= ABI_WITH_TRUNCATE {
@@ -169,7 +170,7 @@ fn conditional_syscalls(
         (libc::SYS_setpriority, rules::priority_rules(policy, trusted)?),
         (libc::SYS_ioprio_set, rules::io_priority_rules(policy, trusted)?),
         (libc::SYS_ioctl, rules::ioctl_rules(policy)?),
-        (libc::SYS_fcntl, rules::fcntl_rules()?),
+        (libc::SYS_fcntl, rules::fcntl_rules(policy)?),
         (libc::SYS_prctl, rules::prctl_rules(policy)?),
         (libc::SYS_personality, rules::personality_rules()?),
         (libc::SYS_seccomp, rules::seccomp_rules()?),
@@ -202,7 +203,7 @@ mod tests {
         )
     }
 
-    /// What may be allowed at all.
+    /// All numbers that may be allowed, depending on arguments or on the listener.
     fn allowed_numbers(policy: ConfinementPolicy) -> BTreeSet<u32> {
         let decisions = build_decisions(policy, &LandlockStatus::default(), TRUSTED_PIDS).unwrap();
         let closed = |decision: &FilterDecision| match decision {
@@ -233,7 +234,7 @@ mod tests {
         }
     }
 
-    /// The kernel takes 4096 lines, but the fewer the quicker a sandbox starts.
+    /// The kernel accepts 4096 instructions, but a sandbox starts faster with fewer.
     #[test]
     fn programs_are_short() {
         for policy in (1..=5).flat_map(policies) {

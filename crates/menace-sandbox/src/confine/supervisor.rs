@@ -1,11 +1,11 @@
-//! Decides what the filters could not, and says what should be recorded.
+//! Decides about system calls that the filters cannot decide, and which to record as violations.
 //!
-//! Allowing is safe here only because decisions look at registers and at the kernel's own records,
-//! never at the guest's memory, which other threads of the guest can change meanwhile. Memory is
+//! Allowing a call is safe because decisions depend on registers and on the kernel's own records,
+//! never on the guest's memory, which other threads of the guest can change meanwhile. Memory is
 //! read for descriptions only.
 //!
-//! The warm interpreter runs the module's import, so it is no more trusted than the calls: it may
-//! do what calls may not only when Menace has just asked it to, once for each time.
+//! The zygote has run the module's import, so it is no more trusted than calls are. What only the
+//! zygote may do (forking for a call, killing all processes) is permitted once per request of init.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ use super::rules::{self, FORBIDDEN_CLONE_FLAGS, TrustedPids};
 use super::syscalls::{self, ViolationKind};
 use super::{describe, landlock::LandlockStatus, seccomp};
 
-/// Something forbidden that was tried, described for people.
+/// A forbidden system call that was attempted, described for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SyscallViolation {
     pub kind: ViolationKind,
@@ -29,22 +29,23 @@ pub(crate) struct SyscallViolation {
     pub detail: String,
 }
 
-/// Answers the questions of one sandbox.
+/// Decides about the notified system calls of one sandbox.
 #[derive(Debug)]
 pub(crate) struct SyscallSupervisor {
     trusted_pids: TrustedPids,
     signals_stay_inside: bool,
     permissions: ZygotePermissions,
-    /// Asked about only so that they can be made to fail.
+    /// Calls that are notified only so that faults can be injected.
     interposed: Vec<i64>,
-    /// Asked about only to see where the guest goes.
+    /// Calls that are notified only so that their paths can be recorded.
     path_syscalls: Vec<i64>,
     path_recorder: PathAccessRecorder,
-    /// Changes of files that the guest believes to have made.
+    /// Calls that were answered with success but not made, by name.
     pretended: BTreeSet<&'static str>,
 }
 
-/// What the interpreter may do once.
+/// System calls that the zygote may make once each: executing Python (`start`), forking for a call,
+/// and signalling all processes (`sweep`). Each permission is taken when it is used.
 #[derive(Debug)]
 struct ZygotePermissions {
     start: bool,
@@ -53,7 +54,7 @@ struct ZygotePermissions {
 }
 
 impl SyscallSupervisor {
-    /// `interpreter` is the confined process, which may become its program once.
+    /// `interpreter` is the confined process, which may execute its program once.
     pub(crate) fn new(
         policy: ConfinementPolicy,
         landlocked: &LandlockStatus,
@@ -71,23 +72,24 @@ impl SyscallSupervisor {
         }
     }
 
-    /// The interpreter may fork once more, because it was asked to make a call.
+    /// Permits the zygote one more fork, since it was asked for one.
     pub(crate) fn permit_fork(&mut self) {
         self.permissions.fork = true;
     }
 
-    /// The interpreter may once signal every process, because it was asked to sweep.
+    /// Permits the zygote to signal all processes once, since it was asked for a sweep.
     pub(crate) fn permit_sweep(&mut self) {
         self.permissions.sweep = true;
     }
 
-    /// The calls that were pretended since this was last asked, by name.
+    /// Calls that were pretended since the last call of this function, by name.
     pub(crate) fn take_pretended(&mut self) -> Vec<String> {
         std::mem::take(&mut self.pretended).into_iter().map(str::to_owned).collect()
     }
 
-    /// The files outside that were reached for since this was last asked.
-    pub(crate) fn take_accesses(&mut self) -> Vec<PathAccess> {
+    /// Accesses to files outside since the last call of this function, and the number of those that
+    /// were not recorded.
+    pub(crate) fn take_accesses(&mut self) -> (Vec<PathAccess>, u64) {
         self.path_recorder.take()
     }
 
@@ -97,14 +99,14 @@ impl SyscallSupervisor {
         is_native(notice) && self.interposed.contains(&notice.number)
     }
 
-    /// Notes where a call leads to that is not judged.
+    /// Records the path of a call that is not decided here, because a fault answers or delays it.
     pub(crate) fn record_path_access(&mut self, notice: &SyscallNotification) {
         if self.path_syscalls.contains(&notice.number) {
             self.path_recorder.record(notice);
         }
     }
 
-    /// The answer, and what to record.
+    /// The response to a system call, and the violation to record.
     pub(crate) fn decide(
         &mut self,
         notice: &SyscallNotification,
@@ -177,8 +179,8 @@ impl SyscallSupervisor {
         }
     }
 
-    /// Another thread may put another process behind the descriptor meanwhile. Where signals cannot
-    /// leave the sandbox it harms the guest alone; elsewhere it would harm the host.
+    /// Another thread of the guest may replace the descriptor meanwhile. Where signals cannot leave
+    /// the sandbox that harms the guest alone; elsewhere such signals are refused.
     fn permits_signal_by_pidfd(&self, notice: &SyscallNotification) -> bool {
         self.signals_stay_inside
             && read_pidfd_target(notice.pid, notice.arguments[0]).is_some_and(|pid| {
@@ -186,7 +188,8 @@ impl SyscallSupervisor {
             })
     }
 
-    /// For calls that ordinary programs make, and which are refused only because of where we are.
+    /// Responses for calls that ordinary programs make, and that are refused only because the
+    /// sandbox cannot support them: not violations.
     fn unrecorded_response(
         &mut self,
         notice: &SyscallNotification,
@@ -194,11 +197,17 @@ impl SyscallSupervisor {
     ) -> Option<SyscallResponse> {
         let is_one_of =
             |calls: &[syscalls::SyscallEntry]| calls.iter().any(|c| c.number == notice.number);
-        if syscalls::METADATA_SYSCALLS.iter().any(|calls| is_one_of(calls)) {
+        let locks = notice.number == syscalls::FLOCK_SYSCALL.number
+            || notice.number == libc::SYS_fcntl && rules::is_locking_fcntl(notice.arguments[1]);
+        if locks {
+            // Another thread may put another file behind the descriptor meanwhile, and lock that.
+            let is_own = self.path_recorder.is_own_file(notice.pid, notice.arguments[0]);
+            Some(if is_own { SyscallResponse::Allow } else { SyscallResponse::Pretend })
+        } else if syscalls::METADATA_SYSCALLS.iter().any(|calls| is_one_of(calls)) {
             self.pretended.insert(name);
             Some(SyscallResponse::Pretend)
         } else if is_one_of(syscalls::SYNC_SYSCALLS) {
-            // The guest cannot observe that nothing was written back.
+            // `sync`: the guest cannot observe that nothing was written back.
             Some(SyscallResponse::Pretend)
         } else if notice.number == syscalls::INOTIFY_ADD_WATCH_SYSCALL.number
             || is_name_cache_socket(notice)
@@ -207,7 +216,7 @@ impl SyscallSupervisor {
         } else if notice.number == libc::SYS_ioctl
             && !rules::is_forbidden_ioctl(notice.arguments[1])
         {
-            // What a file system without such a thing says.
+            // `ENOTTY`, as a file system without such requests answers.
             Some(SyscallResponse::Refuse(Errno::ENOTTY))
         } else {
             None
@@ -215,13 +224,13 @@ impl SyscallSupervisor {
     }
 }
 
-/// Only of such calls the numbers mean what they say.
+/// Call numbers mean what [`syscalls`] says only in the native ABI.
 fn is_native(notice: &SyscallNotification) -> bool {
     notice.architecture == NATIVE_AUDIT_ARCH && notice.number < i64::from(X32_SYSCALL_BIT)
 }
 
-/// Whether it is the socket, by its flags, with which the C library asks a cache of names before it
-/// looks at `/etc/passwd` itself: `pwd.getpwuid` is no violation.
+/// Whether it is, by its flags, the socket with which the C library contacts the name service cache
+/// (nscd) before it reads `/etc/passwd`: `pwd.getpwuid` is no violation.
 fn is_name_cache_socket(notice: &SyscallNotification) -> bool {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     notice.number == libc::SYS_socket
@@ -240,7 +249,7 @@ fn refuse(
     (SyscallResponse::Refuse(errno), Some(SyscallViolation { kind: what, detail }))
 }
 
-/// The error that programs expect in such a case.
+/// The error that programs expect in this case.
 fn refusal_errno(notice: &SyscallNotification, kind: ViolationKind) -> Errno {
     let family = notice.arguments[0] as i32;
     let internet = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
@@ -251,7 +260,7 @@ fn refusal_errno(notice: &SyscallNotification, kind: ViolationKind) -> Errno {
             Errno::EAFNOSUPPORT
         }
         ViolationKind::Network | ViolationKind::Program => Errno::EACCES,
-        // What a kernel built without them says.
+        // As a kernel that was built without these calls.
         ViolationKind::Ipc | ViolationKind::Rare => Errno::ENOSYS,
         _ => Errno::EPERM,
     }
@@ -289,7 +298,7 @@ fn read_tgid(thread: u32) -> Option<u32> {
     parse_status_field(&fs::read_to_string(format!("/proc/{thread}/status")).ok()?, "Tgid:")
 }
 
-/// The process behind a pidfd of the asker.
+/// The process that a pidfd of the calling process refers to.
 fn read_pidfd_target(asker: u32, fd: u64) -> Option<u32> {
     let fd = fd as u32;
     parse_status_field(&fs::read_to_string(format!("/proc/{asker}/fdinfo/{fd}")).ok()?, "Pid:")
@@ -328,7 +337,7 @@ mod tests {
         };
         for number in [libc::SYS_openat, libc::SYS_write, libc::SYS_mmap, libc::SYS_sendto] {
             assert!(may_inject(3, number, NATIVE_AUDIT_ARCH), "{number}");
-            // Of another architecture, the same number is another call.
+            // In another architecture the same number is another call.
             assert!(!may_inject(3, number, NATIVE_AUDIT_ARCH ^ 1), "{number}");
             assert!(
                 !may_inject(3, number + i64::from(X32_SYSCALL_BIT), NATIVE_AUDIT_ARCH),

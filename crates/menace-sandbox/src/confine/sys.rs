@@ -1,7 +1,7 @@
-//! The system calls that no library offers: all `unsafe` of the confinement is here.
+//! System calls that no library offers: all `unsafe` of the confinement is here.
 //!
-//! Each function checks what the kernel answers and hides the raw types; deciding what to ask the
-//! kernel for belongs to the callers.
+//! Each function checks the kernel's result and hides the raw types; the callers decide what to
+//! call.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSliceMut};
@@ -20,7 +20,7 @@ const LANDLOCK_CREATE_RULESET_VERSION: c_uint = 1;
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, since Linux 6.6.
 const NOTIF_SYNC_WAKE_UP: c_ulong = 1;
 
-/// The newest Landlock interface of this kernel.
+/// The Landlock ABI of this kernel.
 pub(super) fn landlock_abi() -> io::Result<u32> {
     // SAFETY: with this flag the kernel expects a null pointer and size 0, and only returns a
     // number.
@@ -35,8 +35,8 @@ pub(super) fn landlock_abi() -> io::Result<u32> {
     check_result(result).map(|abi| u32::try_from(abi).unwrap_or(0))
 }
 
-/// Installs a filter for this thread and returns the kernel's answer: 0, or a listener's descriptor
-/// when the flags ask for one.
+/// Installs a filter for this thread and returns the kernel's result: 0, or the descriptor of a
+/// listener where the flags request one.
 fn set_filter(program: &[sock_filter], flags: c_ulong) -> io::Result<c_int> {
     let length = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog {
@@ -51,11 +51,12 @@ fn set_filter(program: &[sock_filter], flags: c_ulong) -> io::Result<c_int> {
     check_result(result).map(|value| value as c_int)
 }
 
-/// Installs a filter that asks a listener, and returns the listener.
+/// Installs a filter with a listener, and returns the listener.
 pub(super) fn install_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
     let listening = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // Killable-only waiting spares the guest's signal handlers a restarted call; older kernels
-    // (before 5.19) do not know it.
+    // With this flag a signal does not interrupt a call that waits for its answer, unless it kills;
+    // otherwise the guest's signal handlers would see calls restarted. Kernels before 5.19 lack the
+    // flag.
     let patient = listening | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     let fd = match set_filter(program, patient) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set_filter(program, listening)?,
@@ -68,14 +69,14 @@ pub(super) fn install_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
 /// Lets the notified process and init run on one processor in turns: each waits for the other, and
 /// waking another processor takes longer than most answers.
 pub(super) fn set_sync_wakeup(listener: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the kernel takes the flags themselves, not where they are.
+    // SAFETY: the kernel takes the flags by value.
     let result = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP)
     };
     check_result(c_long::from(result)).map(drop)
 }
 
-/// Takes one notification. Waits for one when there is none.
+/// Receives one notification, and waits for one if there is none.
 pub(super) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
     let mut notification = MaybeUninit::<libc::seccomp_notif>::zeroed();
     // SAFETY: the kernel asks for a zeroed, writable `seccomp_notif`.
@@ -108,7 +109,7 @@ pub(super) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     result == 0
 }
 
-/// Reads another process's memory into `buffer`; returns how much could be read.
+/// Reads another process's memory into `buffer`; returns how many bytes could be read.
 pub(crate) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
     let base = usize::try_from(address).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -116,7 +117,7 @@ pub(crate) fn read_memory(pid: u32, address: u64, buffer: &mut [u8]) -> io::Resu
     Ok(process_vm_readv(Pid::from_raw(pid), &mut [IoSliceMut::new(buffer)], &[there])?)
 }
 
-/// A copy of a descriptor of another process: both share the open file and its position.
+/// Duplicates a descriptor of another process: both refer to the same open file and position.
 pub(crate) fn copy_descriptor(process: BorrowedFd<'_>, fd: u32) -> io::Result<OwnedFd> {
     let fd = RawFd::try_from(fd).map_err(|_| io::ErrorKind::InvalidInput)?;
     Ok(rustix::process::pidfd_getfd(process, fd, PidfdGetfdFlags::empty())?)

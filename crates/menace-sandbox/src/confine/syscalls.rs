@@ -1,8 +1,7 @@
 //! Every system call of the kernel by name, in groups.
 //!
-//! Which group a policy allows is up to [`super::seccomp`]; this module only sorts. Each call is
-//! in exactly one group. The lists go up to Linux 6.18; a call that is newer is not known, and a
-//! guest that makes it gets `ENOSYS`.
+//! [`super::seccomp`] decides which groups a policy allows. Each call is in exactly one group. The
+//! lists go up to Linux 6.18; a guest that makes a newer call gets `ENOSYS`.
 
 /// A system call's name and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,26 +10,26 @@ pub(super) struct SyscallEntry {
     pub(super) number: i64,
 }
 
-/// The kind of a violation, in a word.
+/// The kind of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ViolationKind {
-    /// A socket that the policy does not want.
+    /// A socket that the policy forbids.
     Network,
-    /// A signal, limit or priority for a process that is none of the guest's.
+    /// A signal, limit or priority for a process outside of the guest.
     Signal,
-    /// A new process.
+    /// Starting a process where the policy forbids it.
     Process,
-    /// A new program.
+    /// Executing a program where the policy forbids it.
     Program,
-    /// Another process's memory or descriptors.
+    /// Access to another process's memory or descriptors.
     Trace,
-    /// Mounts and the root directory.
+    /// Mounting, or changing the root directory.
     Mount,
     Namespace,
     /// Administration of the machine: modules, swap, clock, name, power.
     Machine,
-    /// Interfaces into the kernel that are good for escaping.
+    /// Kernel interfaces that are known for escapes: `bpf`, `io_uring` and the like.
     Kernel,
     /// Keyrings.
     Keys,
@@ -88,17 +87,17 @@ const fn strip_sys_prefix(constant: &'static str) -> &'static str {
 
 /// Needed by ordinary programs; harmless inside the sandbox whatever the arguments.
 pub(super) const ORDINARY_SYSCALLS: &[&[SyscallEntry]] = &[
-    // Reading, writing, waiting.
+    // Reading, writing, polling.
     calls![
         SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
         SYS_preadv2 SYS_pwritev2 SYS_lseek SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
         SYS_sendfile SYS_splice SYS_tee SYS_copy_file_range SYS_fsync SYS_fdatasync SYS_fadvise64
-        SYS_readahead SYS_flock SYS_ftruncate SYS_fallocate SYS_ppoll SYS_pselect6
+        SYS_readahead SYS_ftruncate SYS_fallocate SYS_ppoll SYS_pselect6
         SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2 SYS_eventfd2
         SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
         SYS_inotify_init1 SYS_inotify_rm_watch SYS_memfd_create; 451 cachestat
     ],
-    // Files and directories; where they may be is up to mounts and Landlock.
+    // Files and directories; mounts and Landlock restrict which.
     calls![
         SYS_openat SYS_openat2 SYS_faccessat SYS_faccessat2 SYS_newfstatat SYS_fstat SYS_statx
         SYS_statfs SYS_fstatfs SYS_getdents64 SYS_getcwd SYS_chdir SYS_fchdir SYS_mkdirat
@@ -112,7 +111,7 @@ pub(super) const ORDINARY_SYSCALLS: &[&[SyscallEntry]] = &[
         SYS_mlock SYS_mlock2 SYS_munlock SYS_mlockall SYS_munlockall SYS_membarrier
         SYS_pkey_mprotect SYS_pkey_alloc SYS_pkey_free; 453 map_shadow_stack 462 mseal
     ],
-    // Threads, signals to oneself, ends.
+    // Threads, signals to the own process, exit.
     calls![
         SYS_futex SYS_futex_waitv SYS_set_robust_list SYS_get_robust_list SYS_set_tid_address
         SYS_rseq SYS_exit SYS_exit_group SYS_wait4 SYS_waitid SYS_pidfd_open SYS_restart_syscall
@@ -131,14 +130,14 @@ pub(super) const ORDINARY_SYSCALLS: &[&[SyscallEntry]] = &[
         SYS_timer_create SYS_timer_settime SYS_timer_gettime SYS_timer_getoverrun
         SYS_timer_delete SYS_getrandom SYS_capget
     ],
-    // Changing identity without capabilities changes nothing that matters, and restricting oneself
-    // further is welcome.
+    // Without capabilities, changing identity gains nothing; restricting oneself further is
+    // harmless.
     calls![
         SYS_setuid SYS_setgid SYS_setreuid SYS_setregid SYS_setresuid SYS_setresgid SYS_setfsuid
         SYS_setfsgid SYS_setgroups SYS_capset SYS_landlock_create_ruleset SYS_landlock_add_rule
         SYS_landlock_restrict_self
     ],
-    // Sockets that exist already: making one is what is checked.
+    // Operations on existing sockets; creating one is what is checked.
     calls![
         SYS_accept SYS_accept4 SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg SYS_sendmmsg
         SYS_recvmmsg SYS_shutdown SYS_getsockname SYS_getpeername SYS_setsockopt SYS_getsockopt
@@ -159,7 +158,7 @@ const ARCH_ORDINARY_SYSCALLS: &[SyscallEntry] =
     calls![; 38 renameat 84 sync_file_range 163 getrlimit 164 setrlimit];
 
 /// Changes of owner, mode, times and attributes. Landlock does not cover them, so without a mount
-/// namespace they are pretended only.
+/// namespace they are answered with success and not made.
 pub(super) const METADATA_SYSCALLS: &[&[SyscallEntry]] = &[
     calls![
         SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_setxattr SYS_lsetxattr
@@ -175,11 +174,11 @@ const ARCH_METADATA_SYSCALLS: &[SyscallEntry] =
 #[cfg(target_arch = "aarch64")]
 const ARCH_METADATA_SYSCALLS: &[SyscallEntry] = &[];
 
-/// Writing all of the machine's files back: nothing of the guest is worth keeping, the host would
-/// feel it, and a process that does it cannot be killed. Pretended.
+/// Writing back all file systems of the machine. The guest has nothing to save, the host would slow
+/// down, and a process that waits in it cannot be killed. Answered with success and not made.
 pub(super) const SYNC_SYSCALLS: &[SyscallEntry] = calls![SYS_sync SYS_syncfs];
 
-/// Harmless, but used by few: closed from level 3 on to leave the kernel less to get wrong.
+/// Harmless, but used by few programs: refused from level 3 on, to expose less of the kernel.
 pub(super) const RARE_SYSCALLS: &[&[SyscallEntry]] = &[
     calls![
         SYS_io_setup SYS_io_destroy SYS_io_submit SYS_io_cancel SYS_io_getevents
@@ -195,9 +194,9 @@ const ARCH_RARE_SYSCALLS: &[SyscallEntry] =
 #[cfg(target_arch = "aarch64")]
 const ARCH_RARE_SYSCALLS: &[SyscallEntry] = calls![; 292 io_pgetevents];
 
-/// Made by ordinary programs that do well without them: answered with `ENOSYS`, unrecorded.
-/// `clone3` is here because its flags are in memory, where no filter can look; the C library then
-/// takes `clone`.
+/// Made by ordinary programs that can do without them: answered with `ENOSYS`, not recorded.
+/// `clone3` has its flags in memory, where no filter can read them; the C library then uses
+/// `clone`.
 pub(super) const ABSENT_SYSCALLS: &[SyscallEntry] = calls![
     SYS_clone3 SYS_get_mempolicy SYS_set_mempolicy SYS_mbind SYS_migrate_pages SYS_move_pages
     SYS_set_mempolicy_home_node
@@ -212,11 +211,13 @@ pub(super) const FORK_SYSCALLS: &[SyscallEntry] = calls![SYS_fork SYS_vfork];
 #[cfg(target_arch = "aarch64")]
 pub(super) const FORK_SYSCALLS: &[SyscallEntry] = &[];
 
-/// Calls that lead outside when no namespace is around.
+/// Calls that reach outside of the sandbox where there are no namespaces.
 pub(super) const CONNECT_SYSCALL: SyscallEntry = calls!(@one SYS_connect);
 pub(super) const BIND_SYSCALL: SyscallEntry = calls!(@one SYS_bind);
 pub(super) const INOTIFY_ADD_WATCH_SYSCALL: SyscallEntry = calls!(@one SYS_inotify_add_watch);
 pub(super) const TRUNCATE_SYSCALL: SyscallEntry = calls!(@one SYS_truncate);
+/// Locks the file for all processes that can open it.
+pub(super) const FLOCK_SYSCALL: SyscallEntry = calls!(@one SYS_flock);
 
 /// Allowed depending on the arguments or on the policy; the conditions are in [`super::rules`].
 pub(super) const CHECKED_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
@@ -237,7 +238,7 @@ pub(super) const CHECKED_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
     ),
     (ViolationKind::Kernel, calls![SYS_ioctl SYS_prctl SYS_personality SYS_seccomp]),
     (ViolationKind::File, calls![SYS_fcntl SYS_mknodat]),
-    (ViolationKind::File, &[TRUNCATE_SYSCALL, INOTIFY_ADD_WATCH_SYSCALL]),
+    (ViolationKind::File, &[TRUNCATE_SYSCALL, INOTIFY_ADD_WATCH_SYSCALL, FLOCK_SYSCALL]),
     (ViolationKind::File, CHECKED_FILE_SYSCALLS),
 ];
 
@@ -246,7 +247,7 @@ const CHECKED_FILE_SYSCALLS: &[SyscallEntry] = calls![SYS_mknod];
 #[cfg(target_arch = "aarch64")]
 const CHECKED_FILE_SYSCALLS: &[SyscallEntry] = &[];
 
-/// Denied at every security level. `uprobe` and `uretprobe` are missing: no filter sees them, and
+/// Denied at every security level. `uprobe` and `uretprobe` are missing: they bypass filters, and
 /// the kernel kills a process that calls them.
 pub(super) const FORBIDDEN_SYSCALLS: &[(ViolationKind, &[SyscallEntry])] = &[
     (
@@ -307,7 +308,7 @@ const ARCH_FORBIDDEN_SYSCALLS: &[SyscallEntry] = calls![
 #[cfg(target_arch = "aarch64")]
 const ARCH_FORBIDDEN_SYSCALLS: &[SyscallEntry] = &[];
 
-/// A call's name and what making it counts as when it is refused; nothing for numbers unknown.
+/// A call's name, and the kind of violation when it is refused; nothing for unknown numbers.
 pub(super) fn look_up(number: i64) -> Option<(&'static str, ViolationKind)> {
     all_syscalls().find(|(call, _)| call.number == number).map(|(call, kind)| (call.name, kind))
 }
@@ -324,7 +325,7 @@ pub(super) fn all_syscalls() -> impl Iterator<Item = (SyscallEntry, ViolationKin
         .chain(SYNC_SYSCALLS)
         .map(|call| (*call, ViolationKind::File));
     let absent = ABSENT_SYSCALLS.iter().map(|call| (*call, ViolationKind::Rare));
-    // Never refused, so that this kind is never seen.
+    // These calls are never refused, so the kind does not matter.
     let ordinary =
         ORDINARY_SYSCALLS.iter().copied().flatten().map(|call| (*call, ViolationKind::Rare));
     sorted.chain(rare).chain(files).chain(absent).chain(ordinary)

@@ -6,12 +6,13 @@ use super::schedule::FaultSchedule;
 use super::{InjectedFault, substitute_write};
 use crate::confine::{SyscallNotification, SyscallResponse};
 
-/// Data that the kernel copies by itself cannot be changed here. Some file systems do not support
-/// such copies: programs then read and write.
+/// Refuses `sendfile` and `copy_file_range`, whose data never passes through init and so cannot be
+/// corrupted. `EINVAL` is what file systems without such copies return: programs fall back to
+/// reading and writing.
 pub(super) const REFUSE_KERNEL_COPY: InjectedFault =
     InjectedFault::Answer(SyscallResponse::Refuse(Errno::EINVAL));
 
-/// Writes what the guest wants to write, with one bit of it flipped.
+/// Makes the guest's write in its place, with one bit of the data flipped.
 pub(super) fn inject(
     notice: &SyscallNotification,
     schedule: &mut FaultSchedule,
@@ -27,7 +28,7 @@ pub(super) fn inject(
         }
     });
     if written.is_none() {
-        // The guest writes by itself, and nothing is corrupted.
+        // Init could not read the data or make the write: the kernel makes it, uncorrupted.
         schedule.undo_last_injection();
     }
     written.map(|count| InjectedFault::Answer(SyscallResponse::Return(count)))

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use menace_model::{FaultMode, FaultStats, FaultTrigger, Seed, SeededRng};
 
-/// How long a pause takes, and how long it is quiet in between, in milliseconds.
+/// Shortest and longest pause, in milliseconds.
 const PAUSE_MS: (i64, i64) = (50, 200);
 const PAUSE_GAP_MS: (i64, i64) = (5, 60);
 
 #[derive(Debug)]
 pub(super) struct CpuPauses {
     random: SeededRng,
-    /// All of the time that is not quiet, for a rate of one.
+    /// The share of the possible pauses that are made. With 1 the call runs in the gaps only.
     rate: f64,
     nth: Option<u64>,
     next_toggle: Instant,
@@ -46,13 +46,14 @@ impl CpuPauses {
         self.next_toggle
     }
 
-    /// All processes of the call are stopped at the moment.
+    /// Whether all processes of the call are stopped at the moment.
     pub(super) fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// True: stop. False: continue. The times follow from the seed alone: a late check does not
-    /// delay the following pauses.
+    /// `Some(true)`: stop all processes of the call; `Some(false)`: continue them; `None`: no
+    /// change is due. The times follow from the seed alone: a late check does not delay the pauses
+    /// after it.
     pub(super) fn toggle_if_due(&mut self, now: Instant) -> Option<bool> {
         if now < self.next_toggle {
             return None;

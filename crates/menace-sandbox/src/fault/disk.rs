@@ -10,7 +10,7 @@ use super::schedule::FaultSchedule;
 use super::substitute_write;
 use crate::confine::{SyscallNotification, SyscallResponse};
 
-/// Of those that are injected by chance, so many are only slow.
+/// The share of faults injected by rate that are a delay instead of an error.
 const SLOW_SHARE: f64 = 0.5;
 const SLOW_DELAY_MS: (i64, i64) = (2, 50);
 
@@ -20,8 +20,8 @@ pub(super) fn inject(
     schedule: &mut FaultSchedule,
 ) -> Option<InjectedFault> {
     if schedule.is_single_target() {
-        // A single failing read tells little: what is aimed at are changes. A full disk still lets
-        // go of files, and gives them other names.
+        // With a chosen opportunity the fault targets changes: a single failing read reveals
+        // little. Files can still be removed and renamed on a full disk.
         let is_full = schedule.injected > 0;
         if touch.is_read() || is_full && !touch.needs_disk_space() {
             return None;
@@ -42,7 +42,7 @@ pub(super) fn inject(
     Some(disk_error(touch))
 }
 
-/// The disk is full in the middle of a write: half of it still fits.
+/// The first write to a full disk is cut to half of its data; later ones fail.
 fn inject_partial_write(
     notice: &SyscallNotification,
     touch: &FileAccess,

@@ -4,19 +4,22 @@ use std::time::{Duration, Instant};
 
 use menace_model::{FaultMode, FaultStats, FaultTrigger, Seed};
 
-/// Before that, a call that changes files is killed at its first change: the end that reveals more.
+/// The earliest kill by time. A call that changes files is killed earlier, before one of its first
+/// changes ([`MAX_CHANGES_BEFORE_KILL`]), where a kill is more likely to leave a half-written
+/// state.
 const MIN_KILL_DELAY_MS: f64 = 50.0;
-/// One that is to die does not outlive so many changes of files.
+/// By rate: the call is killed before its first or second file change, if it makes one in time.
 const MAX_CHANGES_BEFORE_KILL: u64 = 2;
-/// How long to wait for the section to begin, when its moment has come before.
+/// How often to check whether the section runs yet, once the time of the kill has passed.
 const SECTION_START_POLL: Duration = Duration::from_millis(1);
 
-/// Decides when a call is killed.
+/// Decides when a call under the `timeout` fault is killed.
 #[derive(Debug)]
 pub(super) struct EarlyKill {
-    /// Opportunities are changes of files; of a call by chance there is one, the call itself.
+    /// Whether `FaultStats` counts file changes as opportunities (`FaultTrigger::Nth`). By rate the
+    /// only opportunity is the call itself.
     counts_changes: bool,
-    /// It is killed before this change, counted from one.
+    /// The call is killed before this file change, counted from one.
     kill_at_change: Option<u64>,
     kill_at: Option<Instant>,
     changes_seen: u64,
@@ -29,7 +32,8 @@ impl EarlyKill {
         let (counts_changes, kill_at_change, kill_at) = match when {
             FaultTrigger::Nth(number) => (true, Some(number), None),
             FaultTrigger::Rate(share) if random.chance(share) => {
-                // As likely among the first tenths of a second as among the last seconds.
+                // Log-uniform between 50 ms and the timeout: short calls are hit as often as long
+                // ones.
                 let max_ms = (timeout.as_secs_f64() * 1000.0).max(MIN_KILL_DELAY_MS);
                 let millis =
                     MIN_KILL_DELAY_MS * (max_ms / MIN_KILL_DELAY_MS).powf(random.next_unit());
@@ -41,7 +45,8 @@ impl EarlyKill {
         Self { counts_changes, kill_at_change, kill_at, changes_seen: 0, injected: None }
     }
 
-    /// A file is about to be changed: whether it is killed before that.
+    /// Counts a file change that the guest is about to make; true when the call is to be killed
+    /// before it.
     pub(super) fn kills_at_change(&mut self, what: impl FnOnce() -> String) -> bool {
         self.changes_seen += 1;
         let kills = self.kill_at_change == Some(self.changes_seen);
@@ -51,12 +56,13 @@ impl EarlyKill {
         kills
     }
 
-    /// When to look again.
+    /// The time at which [`Self::is_due`] has to be called next.
     pub(super) fn next_check(&self) -> Option<Instant> {
         self.kill_at
     }
 
-    /// Whether its moment has come; not before the section runs.
+    /// Whether the call is to be killed now by time. Before the section runs it is not, and is
+    /// asked again after [`SECTION_START_POLL`].
     pub(super) fn is_due(&mut self, now: Instant, section_runs: bool) -> bool {
         let Some(moment) = self.kill_at.filter(|moment| *moment <= now) else { return false };
         self.kill_at = if section_runs { None } else { Some(moment.max(now) + SECTION_START_POLL) };

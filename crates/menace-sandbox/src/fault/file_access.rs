@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::confine::interposition::{DESCRIPTOR_SYSCALLS, PATH_SYSCALLS};
 use crate::confine::{SyscallNotification, sys};
 
-/// The longest path that is read from a guest.
+/// The longest path that is read from the guest's memory (`PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
 
-/// A system call on a file that belongs to the guest.
+/// A system call of the guest on a file in one of its own directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileAccess {
     kind: FileAccessKind,
@@ -20,17 +20,17 @@ pub(super) struct FileAccess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileAccessKind {
     Read,
-    /// Data goes into the file.
+    /// `write` and the like.
     Write,
-    /// The same, and the kernel takes it out of another file.
+    /// `sendfile`, `copy_file_range`: the kernel moves the data, init never sees it.
     Copy,
-    /// Room for data is made.
+    /// `fallocate`.
     Reserve,
-    /// A file comes to be.
+    /// A file, directory or link is created, or a file is opened with `O_CREAT` or `O_TRUNC`.
     Create,
-    /// The file, or what is behind a name, becomes another.
+    /// Truncating, removing, renaming.
     Change,
-    /// What was written is to be safe.
+    /// `fsync`, `fdatasync`.
     Sync,
 }
 
@@ -51,7 +51,7 @@ impl FileAccess {
                 libc::SYS_sendfile | libc::SYS_copy_file_range => FileAccessKind::Copy,
                 _ => FileAccessKind::Write,
             };
-            // The second descriptor is the one that is written to.
+            // `copy_file_range` has the written descriptor as its third argument.
             let argument = if number == libc::SYS_copy_file_range { 2 } else { 0 };
             let fd = notice.arguments[argument] as u32;
             let path = fs::read_link(format!("/proc/{}/fd/{fd}", notice.pid)).ok()?;
@@ -90,12 +90,12 @@ impl FileAccess {
         self.kind == FileAccessKind::Sync
     }
 
-    /// Afterwards, something on the disk is not what it was.
+    /// Whether the call changes content or names: all kinds but reading and syncing.
     pub(super) fn modifies_disk(&self) -> bool {
         !matches!(self.kind, FileAccessKind::Read | FileAccessKind::Sync)
     }
 
-    /// It cannot be done on a disk that is full.
+    /// Whether the call fails with `ENOSPC` on a full disk.
     pub(super) fn needs_disk_space(&self) -> bool {
         matches!(
             self.kind,
@@ -134,10 +134,11 @@ fn is_creating_syscall(number: i64) -> bool {
     matches!(number, libc::SYS_openat | libc::SYS_mkdirat | libc::SYS_linkat | libc::SYS_symlinkat)
 }
 
-/// The path that a call names, if the call changes something.
+/// The path that a system call changes; nothing for calls that change nothing, like opening to
+/// read.
 ///
-/// Another thread of the guest may change it meanwhile: the fault then hits the wrong call, and
-/// nothing worse.
+/// Another thread of the guest may change the path in memory after it was read: the fault then hits
+/// another file of the guest, and does no other harm.
 fn changed_path(notice: &SyscallNotification) -> Option<PathBuf> {
     let arguments = &notice.arguments;
     let (path, flags) = match notice.number {
@@ -167,7 +168,7 @@ fn changed_path(notice: &SyscallNotification) -> Option<PathBuf> {
 
 fn read_guest_string(pid: u32, address: u64) -> Option<String> {
     let mut buffer = [0; MAX_PATH_BYTES];
-    // A path may end right before memory that is not there.
+    // The string may end right before an unmapped page, so each page is read by itself.
     let to_page_end = (4096 - address % 4096) as usize;
     let mut read = sys::read_memory(pid, address, &mut buffer[..to_page_end]).ok()?;
     if !buffer[..read].contains(&0) && read < MAX_PATH_BYTES {

@@ -4,7 +4,8 @@ use nix::errno::Errno;
 
 use crate::confine::{SyscallNotification, SyscallResponse};
 
-/// What is asked for, and how the kernel says no to it.
+/// For `mmap`, `mremap` that grows, and `brk`: what was requested, for the report, and the answer
+/// that makes it fail.
 pub(super) fn allocation_request(
     notice: &SyscallNotification,
 ) -> Option<(String, SyscallResponse)> {
@@ -14,8 +15,9 @@ pub(super) fn allocation_request(
         libc::SYS_mremap if notice.arguments[2] > notice.arguments[1] => {
             Some((format!("{} bytes", notice.arguments[2]), refuse))
         }
-        // It has no error: the C library takes an end below the one it asked for as one, and asks
-        // again where the end is when it gets zero.
+        // `brk` has no error: it returns the current end of the heap, and the C library takes an
+        // end below the one it requested as a failure. A result of zero makes it query the end
+        // again.
         libc::SYS_brk if notice.arguments[0] != 0 => {
             Some(("a larger heap".to_owned(), SyscallResponse::Return(0)))
         }

@@ -1,9 +1,9 @@
 //! Faults below Python: system calls of the guest that fail, wait, or do something else than asked.
 //!
-//! They are injected only while the section runs, and only into what belongs to the guest: its
-//! files, its memory, its sockets. Deciding what is allowed at all stays with `confine`. Invariant:
-//! everything comes from the call's seed and the guest's own doings, never from the clock, but for
-//! the moments in which a processor is taken away or a call is ended.
+//! They are injected only while the section runs, and only into operations on the guest's own
+//! files, memory and sockets. What is allowed at all is decided by `confine`. Invariant: the call's
+//! seed and the guest's own system calls determine every fault. The clock matters only for pauses
+//! (`cpu_spike`) and for kills by time (`timeout`).
 
 mod corruption;
 mod cpu_pauses;
@@ -29,13 +29,13 @@ use early_kill::EarlyKill;
 use file_access::FileAccess;
 use schedule::FaultSchedule;
 
-/// What becomes of a system call that a fault was injected into.
+/// What happens to a system call that a fault is injected into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InjectedFault {
     Answer(SyscallResponse),
-    /// It is made, later.
+    /// The system call is made after this delay.
     Delay(Duration),
-    /// The process does not live to see it.
+    /// The process is killed before the system call is made.
     Kill,
 }
 
@@ -45,9 +45,10 @@ pub(crate) struct FaultInjector {
     active: Vec<ActiveFault>,
     pauses: Option<CpuPauses>,
     early_kill: Option<EarlyKill>,
-    /// Where files are the guest's.
+    /// Directories whose files are the guest's; accesses to other files meet no fault.
     guest_dirs: Vec<PathBuf>,
-    /// All that is done to files is asked about. Opening them always is, for another reason.
+    /// Whether all file system calls are interposed. Opening is interposed in any case, to record
+    /// accesses outside of the sandbox; faults on files need the others too.
     intercepts_files: bool,
     started_at: Option<Instant>,
 }
@@ -61,7 +62,7 @@ struct ActiveFault {
 }
 
 impl FaultInjector {
-    /// For files below these places.
+    /// `guest_dirs`: file faults are injected below these directories only.
     pub(crate) fn new(guest_dirs: Vec<PathBuf>) -> Self {
         Self { guest_dirs, ..Self::default() }
     }
@@ -86,7 +87,7 @@ impl FaultInjector {
                 last_injected_at: None,
             })
             .collect();
-        // Only what is written at all can be corrupted.
+        // Corruption comes last: a write that another fault makes fail is no opportunity for it.
         self.active.sort_by_key(|active| active.mode == FaultMode::DiskCorruption);
         let when = |mode| faults().find(|it| it.mode == mode).map(|it| it.trigger);
         let now = Instant::now();
@@ -98,7 +99,7 @@ impl FaultInjector {
         self.started_at = Some(now);
     }
 
-    /// The call is over: no fault is injected any more.
+    /// Ends the call: no fault is injected any more. Returns what was injected.
     pub(crate) fn end_call(&mut self) -> Vec<FaultStats> {
         let started = self.started_at.take();
         let ms = |at: Instant| {
@@ -124,7 +125,8 @@ impl FaultInjector {
         !self.active.is_empty() || self.early_kill.is_some()
     }
 
-    /// When the processor is to be taken away or given back, or the call to be killed.
+    /// The next time at which [`Self::toggle_pause_if_due`] or [`Self::should_kill`] has to be
+    /// called.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let pause = self.pauses.as_ref().map(CpuPauses::next_toggle);
         pause.into_iter().chain(self.early_kill.as_ref().and_then(EarlyKill::next_check)).min()
@@ -140,13 +142,13 @@ impl FaultInjector {
         self.pauses.as_ref().is_some_and(CpuPauses::is_paused)
     }
 
-    /// Whether the processes of the call have to stop or to continue now.
+    /// `Some(true)`: stop the processes of the call; `Some(false)`: continue them.
     pub(crate) fn toggle_pause_if_due(&mut self, now: Instant) -> Option<bool> {
         self.pauses.as_mut().and_then(|pauses| pauses.toggle_if_due(now))
     }
 
-    /// What a fault makes of this system call; nothing when none is injected. At most one fault is
-    /// injected into a system call.
+    /// The fault to be injected into this system call, if any. At most one fault is injected into a
+    /// system call.
     pub(crate) fn inject(&mut self, notice: &SyscallNotification) -> Option<InjectedFault> {
         let touch = FileAccess::from_notification(notice, &self.guest_dirs);
         if let (Some(early), Some(touch)) = (&mut self.early_kill, &touch)
@@ -179,7 +181,8 @@ impl ActiveFault {
             }
             (FaultMode::Memory, None) => {
                 let (what, answer) = memory::allocation_request(notice)?;
-                // The C library tries another way when the first one fails.
+                // Once one allocation has failed all later ones fail too: the C library tries
+                // `mmap` when `brk` fails.
                 let injects = schedule.should_inject_persistent();
                 (what, injects.then_some(InjectedFault::Answer(answer))?)
             }
@@ -215,23 +218,24 @@ fn required_mechanism(fault: &FaultSpec) -> Option<LimitMechanism> {
         FaultMode::Timeout => Some(LimitMechanism::Monitor),
         FaultMode::CpuSpike => Some(LimitMechanism::Sigstop),
         FaultMode::SchemaDrift | FaultMode::FlakyUpstream => Some(LimitMechanism::Harness),
-        // Held as a figure of the link, and as a share of the processor.
+        // The shaper of the link drops packets of the partition, and the processor share is a
+        // limit.
         FaultMode::NetworkPartition | FaultMode::Cpu => None,
     }
 }
 
-/// What there is to inject faults with.
+/// The mechanisms through which faults can be injected into this sandbox.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FaultSupport {
     pub interposition: SyscallInterposition,
-    /// System calls can be asked about.
+    /// Whether there is a seccomp listener, through which system calls can be answered.
     pub has_listener: bool,
-    /// Guests have a network.
+    /// Whether the guest has a network (not in the `landlock` tier, nor at levels 4 and 5).
     pub network: bool,
 }
 
 impl FaultSupport {
-    /// Whether there is all that this fault needs.
+    /// Whether this sandbox can inject the fault.
     fn supports(self, fault: &FaultSpec) -> bool {
         let sockets = self.interposition.sockets && self.network;
         let interposition = SyscallInterposition { sockets, ..self.interposition };
@@ -256,7 +260,7 @@ pub(crate) fn list_mechanisms(
 mod tests {
     use super::*;
 
-    /// As this very process would ask before it creates a file.
+    /// The notification that an `openat` with `O_CREAT` by this process would cause.
     fn creating_notification() -> SyscallNotification {
         let mut notice = SyscallNotification::default();
         (notice.pid, notice.number) = (std::process::id(), libc::SYS_openat);
@@ -266,7 +270,7 @@ mod tests {
         notice
     }
 
-    /// What becomes of the first files that a call creates.
+    /// The faults that the first file creations of a call meet.
     fn run_with_fault(
         fault: FaultSpec,
         files: bool,

@@ -15,7 +15,7 @@ impl FaultSchedule {
         Self { trigger, rng: seed.rng(), opportunities: 0, injected: 0 }
     }
 
-    /// One more opportunity: is it taken?
+    /// Counts an opportunity; true when the fault is to be injected into it.
     pub(super) fn should_inject(&mut self) -> bool {
         self.opportunities += 1;
         let injects = match self.trigger {
@@ -26,7 +26,8 @@ impl FaultSchedule {
         injects
     }
 
-    /// The same for what stays as it is once it has happened: a full disk, used up memory.
+    /// Like [`Self::should_inject`], but with a chosen opportunity all later ones fail too: a full
+    /// disk stays full, used up memory stays used up.
     pub(super) fn should_inject_persistent(&mut self) -> bool {
         if self.is_single_target() && self.injected > 0 {
             self.opportunities += 1;
@@ -36,12 +37,12 @@ impl FaultSchedule {
         self.should_inject()
     }
 
-    /// The last fault could not be injected.
+    /// Takes back the last injection, which could not be made.
     pub(super) fn undo_last_injection(&mut self) {
         self.injected -= 1;
     }
 
-    /// One opportunity was chosen, not a share of them.
+    /// Whether the fault has one chosen opportunity (`Nth`) instead of a rate.
     pub(super) fn is_single_target(&self) -> bool {
         matches!(self.trigger, FaultTrigger::Nth(_))
     }

@@ -9,7 +9,7 @@ use super::InjectedFault;
 use super::schedule::FaultSchedule;
 use crate::confine::{SyscallNotification, SyscallResponse};
 
-/// A system call that talks to others.
+/// A system call on an internet socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketOperation {
     Connect,
@@ -59,7 +59,8 @@ fn pick_error(talk: SocketOperation, random: &mut SeededRng) -> Errno {
     random.pick(talk.possible_errors()).copied().unwrap_or(Errno::ECONNRESET)
 }
 
-/// Sockets between processes of the sandbox are none of the network's.
+/// Whether the socket is an internet socket. Unix sockets connect processes of the sandbox, and the
+/// `network` fault does not concern them.
 fn is_internet_socket(notice: &SyscallNotification) -> bool {
     let fd = notice.arguments[0] as u32;
     let Ok(socket) = std::fs::read_link(format!("/proc/{}/fd/{fd}", notice.pid)) else {

@@ -1,4 +1,7 @@
 //! Replaces a write of the guest: init writes other bytes, or fewer, in its place.
+//!
+//! Only regular files are written to: a pipe, a socket or a terminal may have no room, and init
+//! would wait for the guest, which waits for init.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,14 +11,15 @@ use std::os::unix::fs::FileExt;
 use crate::confine::{SyscallNotification, sys as guest};
 use crate::sys;
 
-/// More than this is written in parts, as the kernel may do too.
+/// The most bytes that init writes in the guest's place; a longer write becomes a short write,
+/// which the kernel may make too.
 const MAX_WRITE_BYTES: usize = 1 << 20;
 
-/// The most parts that a write may come in.
+/// The most entries of an `iovec` table.
 const MAX_IOVECS: usize = libc::UIO_MAXIOV as usize;
 
-/// Writes what `change` makes of the guest's data; returns the result that the guest gets. Nothing
-/// when it cannot be done: the guest then writes by itself.
+/// Makes the guest's write in its place, with the data that `change` leaves; returns the result for
+/// the guest. `None` when init cannot make the write: the kernel then makes it unchanged.
 pub(super) fn write_for_guest(
     notice: &SyscallNotification,
     change: impl FnOnce(&mut Vec<u8>),
@@ -26,7 +30,7 @@ pub(super) fn write_for_guest(
         libc::SYS_pwrite64 => (vec![(address, length)], Some(offset)),
         libc::SYS_writev => (read_iovecs(notice.pid, address, length)?, None),
         libc::SYS_pwritev => (read_iovecs(notice.pid, address, length)?, Some(offset)),
-        // Without flags, and at the position of the file when none is given.
+        // Without flags; an offset of -1 stands for the file's position.
         libc::SYS_pwritev2 if flags == 0 => {
             let offset = Some(offset).filter(|offset| *offset != u64::MAX);
             (read_iovecs(notice.pid, address, length)?, offset)
@@ -38,9 +42,13 @@ pub(super) fn write_for_guest(
     if data.is_empty() {
         return None;
     }
-    // The number of a thread is no number of a process.
+    // The notification has the number of a thread, a pidfd needs that of its process.
     let process = sys::pidfd_open(read_tgid(notice.pid)?).ok()?;
     let mut file = File::from(guest::copy_descriptor(process.as_fd(), fd as u32).ok()?);
+    // Of the copy, which no other thread of the guest can replace.
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let written = match offset {
         Some(offset) => file.write_at(&data, offset).ok()?,
         None => file.write(&data).ok()?,
@@ -48,7 +56,7 @@ pub(super) fn write_for_guest(
     i64::try_from(written).ok()
 }
 
-/// Where the parts of a write are, and how long.
+/// Address and length of each part of a `writev`.
 fn read_iovecs(pid: u32, address: u64, count: u64) -> Option<Vec<(u64, u64)>> {
     const WORD_BYTES: usize = size_of::<u64>();
     let count = usize::try_from(count).ok().filter(|count| *count <= MAX_IOVECS)?;

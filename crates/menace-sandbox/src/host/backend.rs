@@ -1,4 +1,4 @@
-//! The trait of all backends: each makes sessions that run calls in isolation.
+//! The trait of all backends, which open sessions that run calls in isolation.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
     /// How strong its isolation is.
     fn tier(&self) -> Tier;
 
-    /// Whether recording the lines that a call reaches costs next to nothing.
+    /// Whether recording coverage (the lines that a call reaches) costs next to nothing.
     fn has_cheap_coverage(&self) -> bool {
         false
     }
@@ -23,8 +23,9 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
     /// first call, and ended when the session is dropped.
     fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError>;
 
-    /// The same for a worker among others that keep the processors busy: with no more than one
-    /// sandbox, which may become idle when the session is dropped, for the next one with this spec.
+    /// A session for one of several parallel workers, which keep the processors busy anyway: it
+    /// uses at most one sandbox, and when it is dropped, its sandbox may stay idle in the pool for
+    /// the next session with this spec.
     fn open_pooled_session(
         &self,
         spec: &SandboxSpec,
@@ -32,10 +33,10 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
         self.open_session(spec)
     }
 
-    /// Allows the sandboxes of so many pooled sessions to stay idle after the sessions ended.
+    /// Raises the number of sandboxes of ended pooled sessions that may stay idle.
     fn reserve_idle(&self, _sessions: usize) {}
 
-    /// Takes back what [`Self::reserve_idle`] allowed, and ends the sandboxes beyond it.
+    /// Lowers the number that [`Self::reserve_idle`] has raised, and ends the sandboxes beyond it.
     fn release_idle(&self, _sessions: usize) {}
 }
 

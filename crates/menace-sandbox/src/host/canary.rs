@@ -1,4 +1,4 @@
-//! What a sandbox must not be able to reach: a file, two ports, a socket of the host.
+//! Things of the host that a sandbox must not reach: a file, two ports, a Unix socket.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,15 +12,15 @@ use super::leftovers;
 use crate::cgroup;
 use crate::wire::messages::EscapeProbe;
 
-/// The name goes on as that of a control group, which tells whose it is.
+/// The name continues with that of a control group, which contains the process id of its owner.
 const CANARY_PREFIX: &str = "canary-of-";
 const CANARY_CONTENT: &[u8] = b"tweet";
 
-/// Exists while a sandbox is being probed.
+/// The file, ports and socket that exist while a sandbox is probed.
 #[derive(Debug)]
 pub(crate) struct HostCanary {
     file: PathBuf,
-    /// Tells other Menaces that it is alive.
+    /// Shows other Menace processes that this canary is in use.
     _lock: File,
     tcp: TcpListener,
     udp: UdpSocket,
@@ -42,7 +42,7 @@ impl HostCanary {
         udp.set_nonblocking(true)?;
         unix.set_nonblocking(true)?;
         let file = below.join(&name);
-        // Never through a link that another user put there.
+        // `create_new` does not follow a link that another user put there.
         let made = OpenOptions::new().write(true).create_new(true).open(&file)?;
         let write_content = |mut made: File| made.write_all(CANARY_CONTENT).map(|()| made);
         let lock = leftovers::lock_shared(made).and_then(write_content);
@@ -58,7 +58,8 @@ impl HostCanary {
         })
     }
 
-    /// Nothing arrived: the second half of the proof, from the outside.
+    /// Whether the file is unchanged and nothing arrived at ports and socket: the probe itself
+    /// cannot know that.
     pub(crate) fn is_untouched(&self) -> io::Result<bool> {
         Ok(fs::read(&self.file)? == CANARY_CONTENT
             && self.tcp.accept().is_err()
@@ -73,13 +74,13 @@ impl Drop for HostCanary {
     }
 }
 
-/// Removes the files of canaries whose owner is dead; says how many.
+/// Removes the canaries' files whose owner is dead; returns how many.
 pub(crate) fn purge_canaries(below: &Path) -> usize {
     let own = nix::unistd::geteuid().as_raw();
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
     let removed = entries.filter(|entry| {
         let (name, path) = (entry.file_name(), entry.path());
-        // Any user can make a file of that name in a place for temporary files.
+        // Any user can create a file of that name in a directory for temporary files.
         let is_ours = entry.metadata().is_ok_and(|it| it.is_file() && it.uid() == own);
         let owner =
             name.to_str().and_then(|name| name.strip_prefix(CANARY_PREFIX)).filter(|_| is_ours);
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(purge_canaries(directory.path()), 1);
         assert!(!dead.exists() && alive.file.exists());
         assert!(others.iter().all(|file| file.exists()));
-        // Of another container: no process of this machine, but the lock is held.
+        // As of another container: no such process on this machine, but the lock is held.
         let elsewhere = HostCanary::create(directory.path(), "menace-4194305-1-2").unwrap();
         assert_eq!(purge_canaries(directory.path()), 0);
         assert!(elsewhere.is_untouched().unwrap());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Shared by the code that may end a run and the sandboxes that it would end.
+/// Shared by the code that cancels a run and the sandboxes that it ends.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<CancelState>);
 
@@ -14,14 +14,14 @@ pub struct CancelToken(Arc<CancelState>);
 struct CancelState {
     cancelled: AtomicBool,
     next_number: AtomicU64,
-    /// Connections to living sandboxes; closing one ends its sandbox.
+    /// Connections to running sandboxes; closing one ends its sandbox.
     connections: Mutex<Vec<(u64, UnixStream)>>,
-    /// How many directories of sandboxes there are.
+    /// How many directories of sandboxes exist.
     directories: Mutex<usize>,
     directory_removed: Condvar,
 }
 
-/// Counts a directory as there until it is dropped.
+/// Counts a directory as existing until it is dropped.
 #[derive(Debug)]
 pub(crate) struct CountedDirectory(CancelToken);
 
@@ -33,9 +33,14 @@ pub(crate) struct RegisteredConnection {
 }
 
 impl CancelToken {
-    /// Ends every sandbox; those that are asked for later are refused.
+    /// Ends every sandbox, and refuses to start further ones.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+        self.end_sandboxes();
+    }
+
+    /// Ends the sandboxes that are there, with the calls under way; others can be started.
+    pub fn end_sandboxes(&self) {
         for (_, stream) in self.connections().iter() {
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -56,8 +61,8 @@ impl CancelToken {
         Ok(RegisteredConnection { number, cancel: self.clone() })
     }
 
-    /// Waits until every directory of a sandbox is removed, but no longer than this; whether they
-    /// are.
+    /// Waits until every directory of a sandbox is removed, but at most `timeout`; returns whether
+    /// they are.
     pub fn wait_until_directories_removed(&self, timeout: Duration) -> bool {
         let some_are_left = |count: &mut usize| *count > 0;
         let waited = self.0.directory_removed.wait_timeout_while(

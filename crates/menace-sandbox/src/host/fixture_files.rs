@@ -1,4 +1,5 @@
-//! Files that the harness put in place are not the call's doing, unless it changed them.
+//! Removes files from an outcome's list that the harness created for the call, unless the call
+//! changed them.
 
 use std::path::Path;
 
@@ -6,10 +7,10 @@ use menace_model::{Call, FaultMode, FileChangeKind, FixtureFile, TouchedFile, To
 
 use crate::wire::marshal::MarshalValue;
 
-/// Endings of the files whose shape the harness may change.
+/// Extensions of files that the `schema_drift` fault may change.
 const DATA_FILE_EXTENSIONS: [&str; 5] = ["json", "jsonl", "ndjson", "csv", "tsv"];
 
-/// Takes out of the list what the harness put there.
+/// Removes the harness's own changes from the list.
 pub(super) fn remove_fixture_changes(files: &mut TouchedFiles, report: &MarshalValue, call: &Call) {
     let fixtures = &call.fixtures.files;
     let drifts = call.conditions.faults.iter().any(|fault| fault.mode == FaultMode::SchemaDrift);
@@ -28,7 +29,7 @@ pub(super) fn remove_fixture_changes(files: &mut TouchedFiles, report: &MarshalV
                 }
             }
         }
-        // No report: the size shows whether it was changed.
+        // Without a report the size shows whether the call changed the file.
         None => files.touched.retain(|file| {
             let size = |fixture: &FixtureFile| fixture.content.len() as u64;
             !fixtures

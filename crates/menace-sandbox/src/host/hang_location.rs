@@ -1,7 +1,7 @@
-//! Parses the frames that the interpreter's own handlers wrote of a crashed or killed call.
+//! Parses stack dumps that the interpreter's signal handlers wrote for a crashed or killed call.
 //!
-//! Each answer is a head and a line for each frame, innermost first. The guest can write into the
-//! same pipe: anything that does not look like that is left out.
+//! Each dump has a header and one line per frame, innermost first. The guest can write into the
+//! same pipe: lines of any other form are left out.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use menace_model::{HangLocation, StackFrame};
 use super::report::{ReportContext, display_path};
 
 const STACK_DUMP_HEADER: &str = "(most recent call first):\n";
-/// Stands for what did not fit: no more than a hundred frames are written.
+/// The line that `faulthandler` writes after a hundred frames instead of the rest.
 const TRUNCATION_LINE: &str = "  ...";
 
-/// One answer: frames of the repository, innermost last.
+/// One dump: frames of the repository, innermost last.
 #[derive(Debug)]
 struct StackSample {
     frames: Vec<StackFrame>,
     is_truncated: bool,
 }
 
-/// Where all answers agree that it was, and where it was beyond that.
+/// The frames that all dumps have in common, and those below them that differ (the loop).
 pub(super) fn locate_hang(dumps: &[u8], context: &ReportContext<'_>) -> Option<HangLocation> {
     let text = String::from_utf8_lossy(dumps);
     let mut answers: Vec<&str> = text.split(STACK_DUMP_HEADER).skip(1).collect();
     if answers.len() > 1 {
-        // It may not have come to the end of the last one.
+        // The process may have been killed while it wrote the last dump.
         answers.pop();
     }
     let mut samples: Vec<StackSample> =
@@ -48,8 +48,8 @@ pub(super) fn locate_hang(dumps: &[u8], context: &ReportContext<'_>) -> Option<H
     Some(HangLocation { frames: first[..common].to_vec(), loop_frames: among })
 }
 
-/// Of a stack that is too deep to be written as a whole: the recursive function is on it more often
-/// than any other.
+/// For stacks too deep to be written completely: the frame of the recursive function occurs most
+/// often.
 fn most_frequent_frame(samples: &[StackSample]) -> Option<HangLocation> {
     let mut counts: BTreeMap<(&str, u32), (usize, &StackFrame)> = BTreeMap::new();
     for frame in samples.iter().flat_map(|look| &look.frames) {
@@ -65,8 +65,8 @@ fn are_one_function(frames: &[StackFrame]) -> bool {
     frames.windows(2).all(|pair| name(&pair[0]) == name(&pair[1]))
 }
 
-/// Nothing of an answer that breaks off in the middle of a line: what is on the line is not what it
-/// was to be, and frames are missing behind it.
+/// `None` for a dump that breaks off in the middle of a line: that line may be wrong, and frames
+/// after it are missing.
 fn parse_sample(answer: &str, context: &ReportContext<'_>) -> Option<StackSample> {
     let lines = answer.split_inclusive('\n').take_while(|line| line.starts_with(' '));
     let mut found = StackSample { frames: Vec::new(), is_truncated: false };
@@ -89,7 +89,7 @@ fn parse_frame(line: &str, context: &ReportContext<'_>) -> Option<StackFrame> {
     Some(StackFrame { file, line, function, in_repository: own })
 }
 
-/// Letters beyond ASCII are written as `\xe9`, `\u20ac` or `\U0001f600`.
+/// Undoes the escapes `\xe9`, `\u20ac` and `\U0001f600` of characters beyond ASCII.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -133,7 +133,7 @@ mod tests {
         )
     }
 
-    /// Innermost first, as `file:line:function`.
+    /// A dump of frames, innermost first, given as `file:line:function`.
     fn stack_dump(frames: &[&str]) -> String {
         let line = |frame: &&str| {
             let parts: Vec<&str> = frame.split(':').collect();
@@ -194,7 +194,7 @@ mod tests {
         for end in second + 1..whole.len() {
             assert_eq!(locate(&whole[..end]), None, "{}", &whole[..end]);
         }
-        // Whatever follows the frames is not part of the answer.
+        // Text after the frames is not part of the dump.
         assert_eq!(lines(&locate(&(whole + "\nExtension mod")).expect("a place").frames), [3, 12]);
     }
 

@@ -1,8 +1,9 @@
-//! What the harness reports of a call's conditions: coverage, upstream requests, fault stats and
-//! concurrency bursts.
+//! Reads the harness's report about a call's conditions: coverage, upstream requests, fault stats
+//! and concurrency bursts.
 //!
-//! The guest can write into the same memory: only what was asked for is taken, and only what fits.
-//! Invariant: of each of the harness's conditions the outcome says whether it came about.
+//! The guest can write into the same memory: only what the call requested is read, and only if it
+//! has the right form. Invariant: for each condition that the harness applies, the outcome says
+//! whether it was applied.
 
 use menace_model::{
     BurstReport, CallCoverage, FaultMode, FaultStats, FileCoverage, Limit, LimitMechanism, Outcome,
@@ -13,12 +14,13 @@ use super::report::{ReportContext, display_path};
 use crate::network;
 use crate::wire::marshal::MarshalValue;
 
-/// The faults that are the harness's to make.
+/// Faults that only the harness injects.
 const HARNESS_FAULTS: [FaultMode; 2] = [FaultMode::FlakyUpstream, FaultMode::SchemaDrift];
-/// Those that the harness makes as well, where it answers in place of others.
+/// Faults that the harness also injects into its own replies, where it answers in place of a
+/// service.
 const HARNESS_REPLY_FAULTS: [FaultMode; 2] = [FaultMode::Network, FaultMode::NetworkPartition];
 
-/// Adds it to the outcome.
+/// Adds the conditions' reports to the outcome.
 pub(super) fn add_conditions(
     outcome: &mut Outcome,
     report: &MarshalValue,
@@ -42,7 +44,7 @@ pub(super) fn add_conditions(
         outcome.upstream = report.get("upstream").map(read_upstream);
     }
     if answers {
-        // A call that died without a report had its upstream answers all the same.
+        // A call that died without a report had upstream replies nevertheless.
         let answered = outcome.upstream.is_some() || *report == MarshalValue::None;
         record_enforcement(outcome, Limit::Upstream, answered);
         if answered {
@@ -61,7 +63,7 @@ pub(super) fn add_conditions(
     }
 }
 
-/// The harness enforces it, perhaps beside other mechanisms; or nothing does.
+/// Records whether the harness enforced the limit; other mechanisms may have enforced it as well.
 fn record_enforcement(outcome: &mut Outcome, limit: Limit, is_enforced: bool) {
     if is_enforced {
         outcome.unenforced.retain(|other| *other != limit);
@@ -106,7 +108,7 @@ fn read_burst(item: &MarshalValue, context: &ReportContext<'_>) -> BurstReport {
     }
 }
 
-/// A place in the repository: file, line, function.
+/// A frame in the repository: file, line, function.
 pub(super) fn read_frame(item: &MarshalValue, context: &ReportContext<'_>) -> Option<StackFrame> {
     let [file, line, function] = item.items() else { return None };
     let (file, own) = display_path(&file.as_text()?, context);
@@ -243,7 +245,7 @@ mod tests {
         let burst = BurstReport { finished: 7, differs: true, waits_at, ..BurstReport::default() };
         assert_eq!(outcome.burst, Some(burst));
         assert_eq!(outcome.upstream, Some(UpstreamReport::default()));
-        // The disk is the init's.
+        // Init injects disk faults.
         let [stats] = &outcome.fault_stats[..] else { panic!("{:?}", outcome.fault_stats) };
         assert_eq!((stats.mode, stats.injected), (FaultMode::SchemaDrift, 2));
         assert_eq!(stats.last_injected_ms, Some(5.0));
@@ -259,7 +261,7 @@ mod tests {
         let when = FaultTrigger::Rate(1.0);
         call.conditions.faults = vec![FaultSpec { mode: FaultMode::Network, trigger: when }];
         let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
-        // There is no network but that of the answers, which arrive once.
+        // Without a network the replies are the only traffic, and each arrives once.
         outcome.unenforced =
             vec![Limit::NetworkLatency, Limit::PacketDuplication, Limit::FaultNetwork];
         let mut silent = outcome.clone();

@@ -1,13 +1,13 @@
 //! Compares what an import used with the limits of the call that it was made for.
 //!
 //! Many calls share one import, which has wider limits of its own. Invariant: where an import used
-//! more than the call's limits allow, the outcome says so.
+//! more than the call's limits allow, the outcome lists the limit as unenforced.
 
 use menace_model::{CallLimits, Limit, Outcome};
 
-/// The precision of memory measurements.
+/// Imports that exceed the limit by less are not reported: memory cannot be measured more exactly.
 const MEMORY_TOLERANCE_BYTES: u64 = 1 << 20;
-/// How figures are printed: the unit, and how many of the measured units it has.
+/// Units of figures in messages: name, and size in the measured unit.
 const UNIT_MS: (&str, f64) = ("ms", 1.0);
 const UNIT_KIB: (&str, f64) = ("KiB", 1024.0);
 
@@ -31,7 +31,7 @@ impl ImportUsage {
         }
     }
 
-    /// Which limits of the call it exceeded because its own were wider, and by how much.
+    /// The limits of the call that the import exceeded, with a description of usage and limit.
     fn exceeded_limits(self, of_import: &CallLimits, asked: &CallLimits) -> Vec<(Limit, String)> {
         let Self { wall_ms, cpu_ms, memory_bytes, disk_bytes } = self;
         let timeout = (Some(of_import.timeout_ms), Some(asked.timeout_ms));
@@ -56,7 +56,7 @@ impl ImportUsage {
         .collect()
     }
 
-    /// Adds it to the outcome of a call, or of an import that the call was meant to follow.
+    /// Adds exceeded limits to the outcome of a call, or of an import that failed before its call.
     pub(crate) fn add_to_outcome(
         self,
         outcome: &mut Outcome,
@@ -128,7 +128,7 @@ mod tests {
         let asked = CallLimits { timeout_ms: 1000, cpu_ms: Some(500), ..CallLimits::default() };
         let modest = ImportUsage { wall_ms: 999.0, cpu_ms: 10.0, ..ImportUsage::default() };
         assert_eq!(outcome_with_usage(modest, &CallLimits::default(), &asked).unenforced, []);
-        // A quarter of a second may pass until it is dead.
+        // A process may run for up to 250 ms beyond its deadline.
         let ended = ImportUsage { wall_ms: 1100.0, cpu_ms: 520.0, ..ImportUsage::default() };
         assert_eq!(outcome_with_usage(ended, &asked, &asked).unenforced, []);
     }

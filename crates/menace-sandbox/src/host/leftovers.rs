@@ -1,7 +1,7 @@
-//! Removes what a killed Menace could not: workspaces and processes.
+//! Removes workspaces and processes that a killed Menace left behind.
 //!
-//! As with control groups, something is left over when the process in its name is gone *and* its
-//! lock is free: a Menace in another container may share the directory, but not the numbers.
+//! As with control groups, a workspace is a leftover when the process in its name is gone *and* its
+//! lock is free: a Menace in another container may share the directory, but not the process ids.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,24 +15,25 @@ use nix::unistd::Pid;
 use crate::discard::discard;
 use crate::init::paths;
 
-/// How often `/proc` is searched for processes that are left over.
+/// How often `/proc` is searched for leftover processes.
 const MAX_KILL_ROUNDS: usize = 10;
 
-/// Workspaces carry the name of the sandbox's control group, which tells whose they are.
+/// The name continues with that of the sandbox's control group, which contains the process id of
+/// its owner.
 const WORKSPACE_PREFIX: &str = "work-of-";
 
-/// A directory for one sandbox that has no mounts.
+/// The directory of one sandbox in the `landlock` tier.
 pub(crate) fn workspace_path(below: &Path, owner: &str) -> PathBuf {
     below.join(format!("{WORKSPACE_PREFIX}{owner}"))
 }
 
-/// Held as long as the owner lives.
+/// Takes the lock that shows that the file's owner is alive.
 pub(crate) fn lock_shared(file: File) -> io::Result<File> {
     file.lock_shared().map(|()| file)
 }
 
-/// The lock of something that its owner left behind, to be held until it is removed. `owner` is the
-/// name that it carries.
+/// Takes the lock of a leftover, to be held until it is removed; `None` when it is none. `owner` is
+/// the part of its name that identifies its owner.
 pub(crate) fn lock_abandoned(path: &Path, owner: &str) -> Option<File> {
     if crate::cgroup::owner_is_alive(owner) != Some(false) {
         return None;
@@ -40,7 +41,7 @@ pub(crate) fn lock_abandoned(path: &Path, owner: &str) -> Option<File> {
     File::open(path).ok().filter(|file| file.try_lock().is_ok())
 }
 
-/// Removes workspaces whose owner is dead; says how many.
+/// Removes workspaces whose owner is dead; returns how many.
 pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
     let own = nix::unistd::geteuid().as_raw();
     let Ok(entries) = fs::read_dir(below) else { return 0 };
@@ -50,7 +51,7 @@ pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
         let Some(owner) = name.to_str().and_then(|name| name.strip_prefix(WORKSPACE_PREFIX)) else {
             continue;
         };
-        // Any user can make a directory of that name in a place for temporary files.
+        // Any user can create a directory of that name in a directory for temporary files.
         let is_ours = entry.metadata().is_ok_and(|found| {
             found.is_dir() && (found.uid() == own || own == 0 && found.uid() == guest)
         });
@@ -62,7 +63,7 @@ pub(crate) fn purge_workspaces(below: &Path, guest: u32) -> usize {
     removed
 }
 
-/// Removes a workspace; what cannot be removed now is tried again by the next Menace.
+/// Removes a workspace; if that fails, the next Menace tries again.
 pub(crate) fn remove_workspace(path: &Path) {
     kill_workspace_processes(path);
     if let Err(error) = discard(path) {
@@ -70,8 +71,8 @@ pub(crate) fn remove_workspace(path: &Path) {
     }
 }
 
-/// An init ends its guests itself. One that was killed could not, and without namespaces the kernel
-/// did not either: the guests are known by the environment that init gave them.
+/// Init kills its guests itself, unless it was killed. Without namespaces the kernel does not do it
+/// either, so the guests are found by the `HOME` or `TMPDIR` that init gave them.
 fn kill_workspace_processes(workspace: &Path) {
     let given =
         [("HOME", paths::HOME_SUBDIR), ("TMPDIR", paths::TMP_SUBDIR)].map(|(name, inner)| {
@@ -102,7 +103,7 @@ mod tests {
     use super::super::workspace::SandboxWorkspace;
     use super::*;
 
-    /// As another container sees it: the process is none of this machine's.
+    /// As another container sees it: the owner's process is not on this machine.
     #[test]
     fn a_workspace_is_purged_only_once_its_lock_is_free() {
         let below = tempfile::tempdir().unwrap();

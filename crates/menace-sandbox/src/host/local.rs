@@ -23,10 +23,11 @@ use crate::wire::messages::{InitConfig, PythonProgram, UserIdentity};
 use crate::{SandboxError, Tier};
 use menace_model::format_error_chain;
 
-/// The user of the guest outside of the sandbox when Menace is root: one that owns nothing.
+/// The guest's user on the host when Menace is root: a user that owns no files.
 const GUEST_IDENTITY: UserIdentity = UserIdentity { uid: 1_299_475_790, gid: 1_299_475_790 };
 
-/// However many processors there are: a few spares are enough for sessions that start together.
+/// The most spares of one spec, however many processors there are: enough for sessions that start
+/// together.
 const MAX_SPARES: usize = 4;
 
 /// Runs calls on this machine.
@@ -42,15 +43,15 @@ pub(crate) struct SandboxStarter {
     options: BackendOptions,
     tier: Tier,
     available_cgroups: AvailableCgroups,
-    /// When Menace is root and there are mounts.
+    /// Set when Menace is root and the tier has namespaces.
     owners: Option<OwnerMappings>,
     harness: PackedHarness,
-    /// Policies whose sandbox has proved itself.
+    /// Policies under which a sandbox has passed the escape probe.
     proven_policies: Mutex<Vec<(CallConfinement, SyscallInterposition)>>,
 }
 
 impl LocalBackend {
-    /// Finds out what the machine can do and removes what an earlier Menace left behind.
+    /// Detects what the machine supports, and removes what a killed Menace left behind.
     pub fn new(options: BackendOptions) -> Result<Self, SandboxError> {
         let repo = options
             .repo
@@ -82,7 +83,8 @@ impl LocalBackend {
             harness,
             proven_policies: proved,
         };
-        // Where there are no mounts, each has a copy of the repository, which grows old.
+        // In the `landlock` tier each sandbox has a copy of the repository, which would become
+        // outdated.
         let spares = if tier.has_namespaces() { available_processors().min(MAX_SPARES) } else { 0 };
         Ok(Self { tier, pool: Arc::new(SandboxPool::new(starter, spares)) })
     }
@@ -104,14 +106,14 @@ impl SandboxStarter {
         Ok(sandbox)
     }
 
-    /// The same for any module: the import path is sent later.
+    /// Starts a sandbox for any module: the import path is sent later.
     pub(crate) fn start_without_import_path(
         &self,
         spec: &SandboxSpec,
     ) -> Result<SandboxHandle, SandboxError> {
-        // Each of these makes another filter.
+        // Each of these makes another seccomp filter, which needs its own proof.
         let policy = (spec.confinement, spec.interposition);
-        // Held while the first sandbox of a policy proves itself: the others wait for the proof.
+        // Held while the first sandbox of a policy is probed: others wait for the result.
         let mut proved = self.proven_policies.lock().unwrap_or_else(PoisonError::into_inner);
         if proved.contains(&policy) || self.tier == Tier::Unsafe {
             drop(proved);
@@ -189,7 +191,7 @@ fn available_processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Removes what a Menace that was killed could not.
+/// Removes groups, canaries, workspaces and processes that a killed Menace left behind.
 fn purge_leftovers(workspaces: &Path) {
     let (groups, errors) = summarize_purge(cgroup::purge_leftovers());
     for error in errors {
@@ -203,7 +205,7 @@ fn purge_leftovers(workspaces: &Path) {
     }
 }
 
-/// How many groups are gone, and what went wrong with the others.
+/// The number of removed groups, and the errors of the others.
 fn summarize_purge(purged: cgroup::CgroupResult<PurgedCgroups>) -> (usize, Vec<String>) {
     match purged {
         Ok(PurgedCgroups { groups, failed }) => {

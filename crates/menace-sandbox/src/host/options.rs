@@ -12,13 +12,13 @@ pub struct BackendOptions {
     /// The repository whose code is called.
     pub repo: PathBuf,
     pub interpreter: PythonInterpreter,
-    /// The strongest that the machine has, unless a weaker one is requested.
+    /// The requested tier; without one, the strongest that the machine supports.
     pub tier: Option<Tier>,
-    /// Run without isolation when none can be had.
+    /// Whether to run without isolation when the machine supports none.
     pub unsafe_no_isolation: bool,
-    /// Where canaries go and, on machines without mounts, copies of the repository.
+    /// The directory for canaries and, in the `landlock` tier, for copies of the repository.
     pub workspaces: PathBuf,
-    /// Begin with removing what a Menace that was killed left behind.
+    /// Whether to begin with removing what a killed Menace left behind.
     pub purge_leftovers: bool,
     /// The program that becomes the init of a sandbox.
     pub init: PathBuf,
@@ -26,7 +26,7 @@ pub struct BackendOptions {
 }
 
 impl BackendOptions {
-    /// The program that runs, even when its file was replaced meanwhile.
+    /// The running program, even when its file was replaced meanwhile.
     pub const THIS_PROGRAM: &'static str = "/proc/self/exe";
 
     pub fn new(repo: PathBuf, interpreter: PythonInterpreter) -> Self {

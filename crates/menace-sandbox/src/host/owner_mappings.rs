@@ -1,6 +1,7 @@
-//! Whose files are whose inside a sandbox: user namespaces that mounts are shown through.
+//! Determines the owners of files inside a sandbox: user namespaces for id-mapped mounts.
 //!
-//! Only root can have them. Made once for all sandboxes of a backend, since each takes a process.
+//! Only root can make them. They are made once for all sandboxes of a backend, since each takes a
+//! process.
 
 use std::fs;
 use std::io;
@@ -13,10 +14,10 @@ use crate::wire::messages::UserIdentity;
 
 #[derive(Debug)]
 pub(crate) struct OwnerMappings {
-    /// The owner of the repository is the guest.
+    /// Maps the repository's owner to the guest.
     repository_owner: OwnedFd,
-    /// No file has an owner inside, so the guest can write to none: not even to a socket, which a
-    /// read-only mount does not prevent.
+    /// Maps no file to an owner inside, so the guest can write to none of them, not even to a
+    /// socket, which a read-only mount does not prevent.
     unmapped_owner: OwnedFd,
 }
 
@@ -24,8 +25,8 @@ impl OwnerMappings {
     pub(crate) fn new(repo: &Path, guest: UserIdentity) -> io::Result<Self> {
         let owner = fs::metadata(repo)?;
         let owner = UserIdentity { uid: owner.uid(), gid: owner.gid() };
-        // The kernel requires an entry in a map: files of the guest's user become those of another
-        // unused one.
+        // The kernel requires an entry in a map, so the guest's user is mapped to another unused
+        // one.
         let unused = UserIdentity { uid: guest.uid + 1, gid: guest.gid + 1 };
         Ok(Self {
             repository_owner: create_mapping(owner, guest)?,
@@ -33,13 +34,13 @@ impl OwnerMappings {
         })
     }
 
-    /// For the init, in the order in which it takes them.
+    /// The descriptors in the order in which init expects them.
     pub(crate) fn descriptors(&self) -> [RawFd; 2] {
         [self.repository_owner.as_raw_fd(), self.unmapped_owner.as_raw_fd()]
     }
 }
 
-/// A user namespace in which the files of `from` are those of `to`.
+/// A user namespace in which files of `from` belong to `to`.
 fn create_mapping(from: UserIdentity, to: UserIdentity) -> io::Result<OwnedFd> {
     let holder = sys::spawn_user_namespace_holder()?;
     let of = |file: &str| format!("/proc/{}/{file}", holder.pid());

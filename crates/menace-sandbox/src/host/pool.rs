@@ -1,9 +1,9 @@
 //! The sandboxes of a backend that no session uses at the moment, found by their [`SandboxSpec`].
 //!
 //! A spare has imported nothing yet, so its key is the spec before the import. Spares are started
-//! in the background: those that were announced, and one more for each spec that was requested
-//! repeatedly and had none in time. Idle sandboxes come from sessions that ended, with their
-//! module imported.
+//! in the background: one for each announced spec, and one more whenever a spec is requested
+//! repeatedly and had none ready. Idle sandboxes come from ended sessions, with their module
+//! imported.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +17,9 @@ use super::sandbox::SandboxHandle;
 use super::session::ModuleSandboxes;
 use crate::SandboxError;
 
-/// Of all specs together, at most this many times `max_spares` are kept.
+/// The most spares of all specs together, as a multiple of `max_spares`.
 const TOTAL_SPARES_FACTOR: usize = 3;
-/// The most specs whose demand is remembered.
+/// The most specs whose requests are remembered.
 const MAX_REMEMBERED_SPECS: usize = 32;
 
 #[derive(Debug)]
@@ -30,15 +30,15 @@ pub(crate) struct SandboxPool {
 
 #[derive(Debug)]
 struct PoolState {
-    /// The one that was started first comes first.
+    /// In the order of their start.
     spares: Vec<SpareSandbox>,
     demand: SpareDemand,
-    /// The ones that were used last come last.
+    /// In the order of their last use.
     idle: VecDeque<IdleSandboxes>,
     max_idle: usize,
 }
 
-/// A sandbox that is being started, or has been.
+/// A spare that is being started, or is ready.
 #[derive(Debug)]
 struct SpareSandbox {
     spec: SandboxSpec,
@@ -52,7 +52,7 @@ struct IdleSandboxes {
 }
 
 impl SandboxPool {
-    /// `max_spares`: the most spares of one kind that are kept without an announcement.
+    /// `max_spares`: the most spares of one spec that are kept without an announcement.
     pub(crate) fn new(starter: SandboxStarter, max_spares: usize) -> Self {
         let state = PoolState {
             spares: Vec::new(),
@@ -71,7 +71,7 @@ impl SandboxPool {
         Arc::clone(&self.starter)
     }
 
-    /// Starts a spare for this spec, unless a sandbox for it is there or on its way.
+    /// Starts a spare for this spec, unless one is ready or being started, or a sandbox is idle.
     pub(crate) fn prewarm(&self, spec: &SandboxSpec) {
         let mut state = self.state();
         if !state.idle.iter().any(|idle| idle.spec == *spec) {
@@ -79,7 +79,7 @@ impl SandboxPool {
         }
     }
 
-    /// A sandbox with nothing imported: a spare, or a new one.
+    /// Returns a sandbox with nothing imported: a spare, or a new one.
     pub(crate) fn start(&self, spec: &SandboxSpec) -> Result<SandboxHandle, SandboxError> {
         let key = spec.before_import();
         let spare = self.take_spare(&key).and_then(|mut sandbox| {
@@ -94,7 +94,7 @@ impl SandboxPool {
         Ok(sandbox)
     }
 
-    /// A spare of this kind; waits for one that is being started.
+    /// Takes a spare of this spec; waits if it is still being started.
     fn take_spare(&self, key: &SandboxSpec) -> Option<SandboxHandle> {
         let mut state = self.state();
         let mut suitable = state.spares.iter().enumerate().filter(|(_, spare)| spare.spec == *key);
@@ -107,7 +107,7 @@ impl SandboxPool {
         spare?.start.join().ok().flatten()
     }
 
-    /// The sandboxes of an earlier session with this spec.
+    /// Takes the idle sandboxes of an ended session with this spec.
     pub(crate) fn take_idle(&self, spec: &SandboxSpec) -> Option<ModuleSandboxes> {
         let mut state = self.state();
         let at = state.idle.iter().rposition(|idle| idle.spec == *spec)?;
@@ -135,7 +135,8 @@ impl SandboxPool {
     }
 }
 
-/// Ends the idle sandboxes beyond the maximum, without the lock: ending one takes a while.
+/// Ends idle sandboxes beyond the maximum. Releases the lock before, because ending one takes a
+/// while.
 fn end_idle(mut state: MutexGuard<'_, PoolState>) {
     let beyond = state.idle.len().saturating_sub(state.max_idle);
     let ended: Vec<IdleSandboxes> = state.idle.drain(..beyond).collect();
@@ -144,7 +145,7 @@ fn end_idle(mut state: MutexGuard<'_, PoolState>) {
 }
 
 impl PoolState {
-    /// Until so many spares of this kind are waiting.
+    /// Starts spares of this spec until there are `wanted`.
     fn start_spares(&mut self, starter: &Arc<SandboxStarter>, key: &SandboxSpec, wanted: usize) {
         let waiting = self.spares.iter().filter(|spare| spare.spec == *key).count();
         for _ in waiting..wanted {
@@ -156,13 +157,13 @@ impl PoolState {
                 drop(evicted.map(|spare| spare.start.join()));
                 sandbox
             });
-            // An error of the start is reported when the session starts a sandbox itself.
+            // If starting fails, the session starts a sandbox itself and reports the error.
             let Ok(start) = start else { return };
             self.spares.push(SpareSandbox { spec: key.clone(), start });
         }
     }
 
-    /// The oldest spare of another kind, when there are too many spares.
+    /// Takes out the oldest spare of another spec, when there are too many.
     fn evict_other(&mut self, key: &SandboxSpec) -> Option<SpareSandbox> {
         if self.spares.len() < TOTAL_SPARES_FACTOR * self.demand.max_spares.max(1) {
             return None;
@@ -182,16 +183,17 @@ impl Drop for SandboxPool {
     }
 }
 
-/// Which specs were requested, and how many spares each of them should have.
+/// The specs that were requested, each with the number of spares that it should have.
 #[derive(Debug)]
 struct SpareDemand {
     max_spares: usize,
-    /// The one that was requested last comes last.
+    /// In the order of their last request.
     specs: Vec<(SandboxSpec, usize)>,
 }
 
 impl SpareDemand {
-    /// The first request of a spec adds no spare: there may never be a second one.
+    /// Records a request; `in_time` says whether a spare was ready. The first request of a spec
+    /// adds no spare, since a second one may never come.
     fn record_request(&mut self, key: &SandboxSpec, in_time: bool) {
         let spares = match self.specs.iter().position(|(known, _)| known == key) {
             Some(at) => {

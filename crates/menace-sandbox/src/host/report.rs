@@ -1,6 +1,7 @@
-//! Turns what came out of a sandbox into an [`Outcome`].
+//! Turns the report of a sandbox into an [`Outcome`].
 //!
-//! The mailbox is the guest's: it is read field by field, anything that does not fit is left out.
+//! The mailbox was written by the guest: it is read field by field, and fields of the wrong form
+//! are left out.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -16,16 +17,18 @@ use nix::unistd::{SysconfVar, sysconf};
 use super::verdict::{self, GuestResult};
 use super::{fixture_files, hang_location, harness_report, steps};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CallPhase, CapturedStream, InitReport};
+use crate::wire::messages::{
+    CallPhase, CapturedStream, FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS,
+};
 use crate::wire::values;
 
-/// Longest chain of causes, deepest group of exceptions.
+/// The longest chain of causes, and the deepest nesting of exception groups.
 const MAX_EXCEPTION_DEPTH: usize = 8;
 const MAX_NOTES: usize = 32;
-/// When so much more processor time was seen than the harness says, other processes took it.
+/// If init measured so much more processor time than the harness reports, other processes used it.
 const CHILD_CPU_TOLERANCE_NS: u64 = 20_000_000;
 
-/// What is needed to understand a report.
+/// The call and the paths that are needed to interpret a report.
 #[derive(Debug)]
 pub(crate) struct ReportContext<'a> {
     /// The repository as the guest sees it.
@@ -34,7 +37,7 @@ pub(crate) struct ReportContext<'a> {
     repo: &'a Path,
     pub(super) call: &'a Call,
     pub(crate) during_import: bool,
-    /// How many were allowed.
+    /// The limit on processes that applied.
     pub(crate) processes: u64,
 }
 
@@ -44,7 +47,7 @@ impl<'a> ReportContext<'a> {
         Self { repo_inside, repo, call, during_import: false, processes }
     }
 
-    /// For the report of an import that was held to limits of its own.
+    /// Adapts the context to an import, which had limits of its own.
     pub(crate) fn for_import(self, limits: &CallLimits) -> Self {
         Self { during_import: true, processes: limits.processes, ..self }
     }
@@ -52,7 +55,12 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let guest_report = if report.phase >= CallPhase::ShortReport {
+    let has_claim = report.phase >= CallPhase::ShortReport;
+    let has_forged_end = has_forged_end(report, context);
+    let lies = [FORGED_REPORT, PATCHED_HARNESS];
+    let is_lie = has_forged_end || lies.iter().any(|kind| report.has_violation(kind));
+    // The end of a process is a fact, and what it reported before is not.
+    let guest_report = if has_claim && !is_lie && !report.ended_irregularly {
         MarshalValue::parse(&report.mailbox)
             .inspect_err(|error| {
                 notes.push(format!("the guest corrupted its own report: {error}"));
@@ -72,20 +80,28 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         report,
         context,
     );
-    // An import that made its sandbox unusable failed, whatever it reports itself.
+    // An import that made its sandbox unusable has failed, whatever it reports.
     let is_unusable = context.during_import
         && report.unusable_reason.is_some()
         && result == GuestResult::Returned;
     let result = if is_unusable { GuestResult::NoReport } else { result };
-    let violations = collect_violations(report, &guest_report, context);
-    let (verdict, mut reason) = verdict::decide_verdict(report, result, violations.len());
+    let mut violations = collect_violations(report, &guest_report, context);
+    if has_forged_end {
+        violations.push(PolicyViolation {
+            kind: FORGED_REPORT.to_owned(),
+            detail: "the report of a regular end, of a process that had none".to_owned(),
+        });
+    } else if has_claim && report.ended_irregularly && !context.during_import {
+        notes.push("its process ended while its result was being described".to_owned());
+    }
+    let (verdict, mut reason) = verdict::decide_verdict(report, result, &violations);
     if let (GuestResult::Unreachable, Some(exception)) = (result, &exception) {
         reason = Some(exception.message.clone());
     }
     let exit = verdict::parse_wait_status(report.status);
-    // Some limits are checked only after the call has ended by itself.
-    if report.killed.is_some() && exit.signal.is_some() && result != GuestResult::NoReport {
-        notes.push("it was stopped while its result was being described".to_owned());
+    if report.unlisted_violations > 0 {
+        let unlisted = report.unlisted_violations;
+        notes.push(format!("{unlisted} more forbidden attempts are not listed"));
     }
     if !report.pretended_syscalls.is_empty() {
         notes.push(format!(
@@ -98,7 +114,7 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     notes.truncate(MAX_NOTES);
     let hang_location = match result {
         GuestResult::NoReport => hang_location::locate_hang(&report.stack_dumps, context),
-        // A generator that has no end.
+        // An endless generator, of which the harness took a bounded number of items.
         GuestResult::Returned => guest_report
             .get("paused_at")
             .and_then(|item| harness_report::read_frame(item, context))
@@ -130,12 +146,26 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     };
     if !context.during_import {
         harness_report::add_conditions(&mut outcome, &guest_report, context);
-        steps::add_step_reports(&mut outcome, report, context);
+        if !is_lie {
+            steps::add_step_reports(&mut outcome, report, context);
+        }
     }
     outcome
 }
 
-/// What the guest says of itself amounts to.
+/// Whether there is a report that the harness writes as the last thing before a regular end, of a
+/// process that is known to have ended otherwise, and not by a limit. An import goes on after its
+/// report.
+fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
+    let is_known = report.killed.map_or(report.status.is_some(), |why| why == KillReason::Deadline);
+    !context.during_import
+        && report.ended_irregularly
+        && report.phase >= CallPhase::FullReport
+        && report.oom_kills == 0
+        && is_known
+}
+
+/// The kind of result that the guest reports, before init's observations are considered.
 pub(super) fn read_guest_result(
     guest_report: &MarshalValue,
     exception: Option<&RaisedException>,
@@ -176,7 +206,7 @@ pub(super) fn read_stage(guest_report: &MarshalValue, context: &ReportContext<'_
     }
 }
 
-/// The section said no to an input that was bad on purpose, and meant it.
+/// Whether the section rejected an intentionally bad input with an exception meant for that.
 fn is_refusal(
     exception: &RaisedException,
     guest_report: &MarshalValue,
@@ -202,7 +232,7 @@ fn build_metrics(report: &InitReport, guest_report: &MarshalValue) -> RuntimeMet
             .and_then(|value| u64::try_from(value).ok())
     };
     let millis = |nanos: u64| nanos as f64 / 1e6;
-    // The guest cannot have taken longer than the whole call did.
+    // The reported time cannot exceed the duration of the whole call.
     let wall = reported("wall_ns").map_or(report.total_ns, |wall| wall.min(report.total_ns));
     let (user, system) = processor_time(report, reported("user_ns").zip(reported("system_ns")));
     RuntimeMetrics {
@@ -218,12 +248,12 @@ fn build_metrics(report: &InitReport, guest_report: &MarshalValue) -> RuntimeMet
 
 /// User and system time in nanoseconds.
 ///
-/// What was seen from outside covers all processes and all that they did; the harness knows what
-/// the call alone took, but `reported` is the guest's word, and counts only where it can be true.
+/// Init's measurement covers all processes and everything they did. The harness knows what the call
+/// alone used, but `reported` is untrusted and is taken only where it is plausible.
 fn processor_time(report: &InitReport, reported: Option<(u64, u64)>) -> (u64, u64) {
     let most = report.total_ns.saturating_mul(count_processors());
     let measured = report.user_ns.saturating_add(report.system_ns);
-    // Of an import nothing was seen where there is no control group.
+    // Without a control group nothing was measured for an import.
     let bound = if measured == 0 { most } else { measured.min(most) };
     let fits = |(user, system): &(u64, u64)| {
         let own = user.saturating_add(*system);
@@ -313,7 +343,7 @@ pub(super) fn read_returned(
     })
 }
 
-/// `None` as a value, and not for want of one.
+/// Whether the described value is `None`.
 fn is_none_value(item: &MarshalValue) -> bool {
     item.get("type").and_then(MarshalValue::as_text).as_deref() == Some("NoneType")
 }
@@ -339,7 +369,8 @@ pub(super) fn read_exception(
         kind,
         message: item.get("message").and_then(MarshalValue::as_text).unwrap_or_default(),
         bases: item.get("bases").map(MarshalValue::texts).unwrap_or_default(),
-        // What a library raises, the section has only stumbled over.
+        // Raised by a `raise` statement in the repository; exceptions from a library are not
+        // explicit.
         explicit: by_statement && frames.last().is_some_and(|frame| frame.in_repository),
         frames,
         errno: item
@@ -362,7 +393,7 @@ fn read_frame(item: &MarshalValue, context: &ReportContext<'_>) -> Option<StackF
     })
 }
 
-/// A path for people: relative when it is the repository's.
+/// A path for display: relative if it is in the repository. Also whether it is.
 pub(super) fn display_path(path: &str, context: &ReportContext<'_>) -> (String, bool) {
     let inside = [Path::new(context.repo_inside), context.repo]
         .into_iter()
@@ -373,7 +404,7 @@ pub(super) fn display_path(path: &str, context: &ReportContext<'_>) -> (String, 
     }
 }
 
-/// Looks through an exception and its causes.
+/// Whether the predicate holds for an exception or one of its causes.
 fn any_in_chain(exception: Option<&RaisedException>, is: fn(&RaisedException) -> bool) -> bool {
     let mut next = exception;
     while let Some(exception) = next {
@@ -385,7 +416,7 @@ fn any_in_chain(exception: Option<&RaisedException>, is: fn(&RaisedException) ->
     false
 }
 
-/// What a fault made fail is no limit that was hit.
+/// Whether this fault was injected: then an error of its kind is no exceeded limit.
 fn was_injected(report: &InitReport, mode: FaultMode) -> bool {
     report.fault_stats.iter().any(|stats| stats.mode == mode && stats.injected > 0)
 }
@@ -398,7 +429,7 @@ fn is_disk_error(exception: &RaisedException) -> bool {
     matches!(exception.errno, Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG))
 }
 
-/// What the kernel stopped, and what the guest's own interpreter saw it try.
+/// Violations that the kernel stopped, and those that the guest's audit hook reported.
 fn collect_violations(
     report: &InitReport,
     guest_report: &MarshalValue,
@@ -415,19 +446,23 @@ fn collect_violations(
             detail: format!("more than {} processes", context.processes),
         });
     }
-    let early: Vec<MarshalValue> = report
-        .reported_violations
-        .iter()
-        .filter_map(|bytes| MarshalValue::parse(bytes).ok())
-        .collect();
     let reported = guest_report.get("violations").map(MarshalValue::items).unwrap_or_default();
-    for reported in reported.iter().chain(&early) {
-        if let [what, detail] = reported.items()
-            && let (Some(what), Some(detail)) = (what.as_text(), detail.as_text())
-            && is_outside_access(&what, &detail)
-        {
+    let reported = reported.iter().filter_map(|item| match item.items() {
+        [what, detail] => Some((what.as_text()?, detail.as_text()?)),
+        _ => None,
+    });
+    for (what, detail) in reported.chain(report.parse_reported_violations()) {
+        if what == PATCHED_HARNESS {
+            violations.push(PolicyViolation { kind: what, detail });
+        } else if is_outside_access(&what, &detail) {
             violations.push(of_file(&what, &detail));
         }
+    }
+    // Beyond what an honest guest looks for in vain, any of them may have been there.
+    let unlisted = report.unlisted_accesses + report.unlisted_reports;
+    if unlisted > 0 {
+        let detail = format!("{unlisted} more attempts outside than are listed");
+        violations.push(PolicyViolation { kind: "file".to_owned(), detail });
     }
     for (what, path) in &report.outside_accesses {
         if is_outside_access(what, path) && !is_ordinary_access(what, Path::new(path)) {
@@ -439,15 +474,15 @@ fn collect_violations(
     violations
 }
 
-/// Where the system keeps what programs go by.
+/// Directories of the system's configuration and state, which programs read.
 const SYSTEM_DIRS: [&str; 5] = ["/etc", "/sys", "/dev", "/run", "/var"];
 
-/// What a program that only lists processes does not read of the first one.
+/// Files of `/proc/1` that a program which only lists processes does not read.
 const PRIVATE_PROC_FILES: [&str; 9] =
     ["environ", "mem", "maps", "smaps", "map_files", "root", "cwd", "fd", "task"];
 
-/// What the C library and other programs do on their own account: read public files of the machine,
-/// walk through directories, open the terminal, write compiled files.
+/// Accesses that the C library and ordinary programs make by themselves: reading public files of
+/// the machine, opening directories, opening the terminal, writing compiled files.
 fn is_ordinary_access(what: &str, path: &Path) -> bool {
     if path.parent().is_some_and(|parent| parent.ends_with("__pycache__")) {
         return true;
@@ -464,14 +499,15 @@ fn is_ordinary_access(what: &str, path: &Path) -> bool {
     }
 }
 
-/// What every user may read about the first process, and many programs do.
+/// Files of `/proc/1` that every user may read, and many programs do.
 const PUBLIC_PROC_FILES: [&str; 8] =
     ["stat", "statm", "status", "cmdline", "comm", "cgroup", "mounts", "mountinfo"];
 
-/// Reading what does not exist outside either is a mistake, not a violation.
+/// Whether an access is a violation. Reading a file that does not exist on the host either is a
+/// mistake of the guest, not a violation.
 fn is_outside_access(what: &str, path: &str) -> bool {
     match what {
-        // Whether there is a network is the kernel's to decide, and it tells the init.
+        // The filters decide about connections, and report violations to init.
         "connect" | "sendto" => return false,
         _ => {}
     }
@@ -484,7 +520,7 @@ fn is_outside_access(what: &str, path: &str) -> bool {
     }
     let path = Path::new(path);
     match path.metadata() {
-        // Every program looks for this and that in /etc.
+        // Programs search for files in /etc; only those that are not public count.
         Ok(found) if path.starts_with("/etc") => what != "read" || found.mode() & 0o004 == 0,
         Ok(_) => true,
         Err(_) => what != "read" || path.symlink_metadata().is_ok(),
@@ -493,12 +529,46 @@ fn is_outside_access(what: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use menace_model::{CallTarget, ModuleRef, TargetKind, Verdict};
+
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn report_with_cpu(user_ns: u64, system_ns: u64) -> InitReport {
         InitReport { total_ns: SECOND_NS, user_ns, system_ns, ..InitReport::default() }
+    }
+
+    #[test]
+    fn a_full_report_is_forged_when_the_process_is_known_to_have_ended_otherwise() {
+        let module = ModuleRef { name: "m".to_owned(), path: None };
+        let (qualname, kind) = ("f".to_owned(), TargetKind::Function);
+        let call = Call::new(CallTarget { module, qualname, kind });
+        let context = || ReportContext::new("/repo", Path::new("/repo"), &call);
+        for (status, killed, oom_kills, is_forged) in [
+            (Some(libc::SIGSEGV), None, 0, true),
+            (Some(3 << 8), None, 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Deadline), 0, true),
+            (Some(libc::SIGKILL), Some(KillReason::Memory), 0, false),
+            (Some(libc::SIGKILL), None, 1, false),
+            (None, None, 0, false),
+        ] {
+            let report = InitReport {
+                phase: CallPhase::FullReport,
+                ended_irregularly: true,
+                status,
+                killed,
+                oom_kills,
+                ..InitReport::default()
+            };
+            let outcome = build_outcome(&report, &context());
+            assert_eq!(outcome.verdict == Verdict::Violated, is_forged, "{report:?}");
+            assert_eq!(outcome.violations.len(), usize::from(is_forged));
+            assert_ne!(outcome.verdict, Verdict::Returned);
+            // An import goes on after its report, and may be stopped then.
+            let import = build_outcome(&report, &context().for_import(&call.limits));
+            assert!(!matches!(import.verdict, Verdict::Returned | Verdict::Violated), "{report:?}");
+        }
     }
 
     #[test]
@@ -517,7 +587,7 @@ mod tests {
         );
     }
 
-    /// Without a control group, what was seen is the interpreter's word.
+    /// Without a control group, measured time comes from the interpreter.
     #[test]
     fn processor_time_is_at_most_wall_time_on_all_processors() {
         let most = SECOND_NS * count_processors();

@@ -1,4 +1,4 @@
-//! The messages for the harness, written by the host so that the init need not understand them.
+//! Encodes messages for the harness on the host, so that init need not understand them.
 
 use menace_model::{
     Call, CallStep, CallTarget, FaultTrigger, MockResponse, ModuleRef, NetworkConditions, Value,
@@ -21,7 +21,7 @@ pub(crate) fn encode_path(roots: &[String], repo: &str) -> Vec<u8> {
     out.0
 }
 
-/// `import`: the interpreter itself imports the module.
+/// `import`: the zygote itself imports the module.
 pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -36,7 +36,7 @@ pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u
     out.0
 }
 
-/// The call itself, for a fork of the interpreter, which may fork again or not.
+/// A call, for a fork of the zygote; `may_fork` says whether the call may fork in turn.
 pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -67,7 +67,7 @@ pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -
     out.0
 }
 
-/// What is called, and with what.
+/// The section, its receiver and its arguments.
 fn write_section(
     out: &mut MarshalWriter,
     target: &CallTarget,
@@ -113,7 +113,7 @@ fn write_conditions(out: &mut MarshalWriter, call: &Call, may_fork: bool) {
     }
     if let Some(burst) = conditions.burst
         && may_fork
-        // Runs of one section are compared, and there is not one.
+        // A burst compares runs of one section, so it needs a call without steps and repeats.
         && call.shared_steps.is_empty()
         && call.repeats == 0
     {
@@ -196,7 +196,8 @@ fn write_mock(out: &mut MarshalWriter, mock: &MockResponse) {
     out.close_dict();
 }
 
-/// The link, for answers that never cross it.
+/// The link's conditions, which the harness applies to its replies, since they never cross the
+/// link.
 fn write_link(out: &mut MarshalWriter, network: &NetworkConditions) {
     out.write_str("network");
     out.open_dict();
@@ -247,7 +248,7 @@ fn write_module_path(out: &mut MarshalWriter, module: &ModuleRef, repo: &str) {
     }
 }
 
-/// Nothing has to be built from a description: the harness can take the arguments as they are.
+/// Whether `marshal` can carry all arguments as they are, without a description to build them from.
 fn are_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
     let plain = |value: &Value| {
         matches!(

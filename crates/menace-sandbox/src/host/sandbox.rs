@@ -1,21 +1,28 @@
-//! One sandbox: its process, its connection, its control group.
+//! A handle of one sandbox: its process, connection and control group.
 //!
 //! Invariant: dropping it ends everything inside and leaves neither group nor directory.
+//!
+//! Init keeps deadlines. Should it be stopped, or wait for something that never comes, the host
+//! ends it, [`REPORT_GRACE`] and [`STALL_INTERVAL`] after the deadline.
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use menace_model::{Call, CallConditions, CallLimits, ModuleRef, TargetKind};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::cancel::{CancelToken, RegisteredConnection};
 use super::request;
 use super::workspace::SandboxWorkspace;
 use crate::SandboxError;
 use crate::cgroup::SandboxCgroup;
+use crate::init::ProcessActivity;
 use crate::wire::channel;
 use crate::wire::messages::{
     CallPhase, FromInitMessage, InitConfig, InitReport, InitRequest, SandboxReady, ToInitMessage,
@@ -23,10 +30,22 @@ use crate::wire::messages::{
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
-/// The same when the user wants an end: what it has on disk must be removed in time, too.
+/// The same limit after the user has cancelled the run: the sandbox's directory still has to be
+/// removed before Menace exits.
 const CANCELLED_EXIT_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long after its deadline a call must have been reported.
-const REPORT_GRACE: Duration = Duration::from_secs(30);
+/// How long a sandbox that was killed may take to die.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a message that has begun to arrive may pause.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long an init takes at most to build a sandbox and to start Python, unless it is busy.
+const START_TIMEOUT: Duration = Duration::from_secs(25);
+/// How long after its deadline a call should have been reported.
+const REPORT_GRACE: Duration = Duration::from_millis(500);
+/// An init that sleeps for so long after that will not report: it never sleeps longer than
+/// `MAX_SLEEP`.
+const STALL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long after the deadline an init may be busy, with what the call left on the disk.
+const MAX_BUSY_TIME: Duration = Duration::from_secs(30);
 /// Beside the threads of a burst: the process that they are in, and one of the harness's own.
 const BURST_EXTRA_PROCESSES: u64 = 2;
 
@@ -35,12 +54,15 @@ pub(crate) struct SandboxHandle {
     stream: UnixStream,
     process: Child,
     pub(crate) ready: SandboxReady,
-    /// Calls may have processes of their own.
+    /// Whether calls may start processes (below security level 5).
     may_fork: bool,
     next_nonce: u64,
     cancel: CancelToken,
+    /// Init stopped answering.
+    is_stalled: bool,
     _registered: RegisteredConnection,
-    // Removed after the processes in it are gone: the order of these fields matters.
+    // Fields are dropped in this order: the group after the connection, so that its processes are
+    // gone.
     _group: Option<SandboxCgroup>,
     workspace: Option<SandboxWorkspace>,
 }
@@ -72,12 +94,13 @@ impl SandboxHandle {
             may_fork: config.spec.confinement.security_level.allows_processes(),
             next_nonce: 1,
             cancel: cancel.clone(),
+            is_stalled: false,
             _registered: registered,
             _group: group,
             workspace,
         };
         let sent = channel::send_with_descriptors(&sandbox.stream, config, descriptors);
-        match sandbox.receive() {
+        match sandbox.receive(START_TIMEOUT, None) {
             Ok(FromInitMessage::Ready(ready)) => sandbox.ready = ready,
             Ok(FromInitMessage::Failed(why)) => return Err(SandboxError::BuildFailed(why)),
             Ok(FromInitMessage::Report(_)) => {
@@ -89,11 +112,10 @@ impl SandboxHandle {
         Ok(sandbox)
     }
 
-    /// Says where modules are imported from; before anything is.
+    /// Sends the import path; to be called before anything is imported.
     pub(crate) fn set_import_path(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
         let body = request::encode_path(import_roots, &self.ready.repo);
-        channel::send(&self.stream, &ToInitMessage::Forward(body))
-            .map_err(|error| self.connection_error(error))
+        self.send(&ToInitMessage::Forward(body))
     }
 
     pub(crate) fn import(
@@ -144,14 +166,11 @@ impl SandboxHandle {
         message: impl FnOnce(InitRequest) -> ToInitMessage,
     ) -> Result<InitReport, SandboxError> {
         let nonce = request.nonce;
-        // Init keeps the deadline; should it fail to, the host does not wait for ever.
-        let timeout = Duration::from_millis(request.limits.timeout_ms) + REPORT_GRACE;
-        self.stream.set_read_timeout(Some(timeout)).map_err(SandboxError::start_error)?;
-        channel::send(&self.stream, &message(request))
-            .map_err(|error| self.connection_error(error))?;
-        match self.receive()? {
+        let timeout = Duration::from_millis(request.limits.timeout_ms);
+        self.send(&message(request))?;
+        match self.receive(timeout, Some(MAX_BUSY_TIME))? {
             FromInitMessage::Report(mut report) => {
-                // A report that answers another call is no report of this one.
+                // The mailbox belongs to another call if the nonce differs.
                 if report.mailbox_nonce != nonce {
                     report.phase = report.phase.min(CallPhase::Running);
                     report.mailbox.clear();
@@ -159,13 +178,67 @@ impl SandboxHandle {
                 }
                 Ok(*report)
             }
-            FromInitMessage::Failed(why) => Err(SandboxError::BuildFailed(why)),
+            FromInitMessage::Failed(why) => Err(SandboxError::GaveUp(why)),
             FromInitMessage::Ready(_) => Err(SandboxError::Protocol("a greeting too late")),
         }
     }
 
-    fn receive(&self) -> Result<FromInitMessage, SandboxError> {
-        channel::receive(&self.stream).map_err(|error| self.connection_error(error))
+    fn send(&mut self, message: &ToInitMessage) -> Result<(), SandboxError> {
+        let frame = channel::encode_frame(message).map_err(|error| self.connection_error(error))?;
+        let mut rest = frame.as_slice();
+        loop {
+            let sent = channel::try_send(&self.stream, rest);
+            rest = &rest[sent.map_err(|error| self.connection_error(error))?..];
+            if rest.is_empty() {
+                return Ok(());
+            }
+            // It may still be busy with what the last call left.
+            self.wait_for_init(PollFlags::POLLOUT, Duration::ZERO, Some(MAX_BUSY_TIME))?;
+        }
+    }
+
+    fn receive(
+        &mut self,
+        timeout: Duration,
+        busy: Option<Duration>,
+    ) -> Result<FromInitMessage, SandboxError> {
+        self.wait_for_init(PollFlags::POLLIN, timeout, busy)?;
+        let received = self
+            .stream
+            .set_read_timeout(Some(MESSAGE_TIMEOUT))
+            .and_then(|()| channel::receive(&self.stream));
+        received.map_err(|error| self.connection_error(error))
+    }
+
+    /// Waits for init: at least for `timeout`, then as long as it does something, but no longer
+    /// than `busy`.
+    fn wait_for_init(
+        &mut self,
+        flags: PollFlags,
+        timeout: Duration,
+        busy: Option<Duration>,
+    ) -> Result<(), SandboxError> {
+        let latest = busy.map(|busy| Instant::now() + timeout + busy);
+        let mut wait = timeout + REPORT_GRACE;
+        let mut last_activity = None;
+        loop {
+            let mut fds = [PollFd::new(self.stream.as_fd(), flags)];
+            let millis = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
+            match poll(&mut fds, PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)) {
+                Ok(0) => {}
+                Err(nix::Error::EINTR) => continue,
+                Err(error) => return Err(self.connection_error(error.into())),
+                Ok(_) => return Ok(()),
+            }
+            let activity = self.init_pid().map(ProcessActivity::read);
+            let is_asleep = activity.iter().flatten().all(ProcessActivity::is_waiting);
+            let has_slept = is_asleep && last_activity.replace(activity.clone()) == Some(activity);
+            if has_slept || latest.is_some_and(|latest| Instant::now() >= latest) {
+                self.is_stalled = true;
+                return Err(SandboxError::Stalled);
+            }
+            wait = STALL_INTERVAL;
+        }
     }
 
     fn connection_error(&self, source: io::Error) -> SandboxError {
@@ -178,18 +251,44 @@ impl SandboxHandle {
 }
 
 impl SandboxHandle {
+    fn init_pid(&self) -> Option<i32> {
+        let started = i32::try_from(self.process.id()).ok()?;
+        // Where there are namespaces, what was started is the parent of PID 1.
+        if self.workspace.is_some() {
+            Some(started)
+        } else {
+            Some(crate::init::namespaced_init(started).unwrap_or(started))
+        }
+    }
+
     /// For an init that does not leave by itself.
     fn kill(&mut self) {
-        match i32::try_from(self.process.id()) {
+        match self.init_pid() {
             // Without namespaces, what is below it would outlive it.
-            Ok(init) if self.workspace.is_some() => crate::init::kill_with_descendants(init),
-            _ => drop(self.process.kill()),
+            Some(init) if self.workspace.is_some() => crate::init::kill_with_descendants(init),
+            // Its parent ends once the whole namespace has ended.
+            Some(init) => drop(kill(Pid::from_raw(init), Signal::SIGKILL)),
+            None => {}
         }
+        self.wait_for_exit(KILL_TIMEOUT);
+        let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+
+    /// Whether it ended in time.
+    fn wait_for_exit(&mut self, timeout: Duration) -> bool {
+        let began = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) {
+            if began.elapsed() > timeout {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        true
     }
 }
 
-/// Threads that Menace itself adds are not the section's.
+/// The call's limits, with room for threads that Menace itself adds.
 fn effective_limits(call: &Call) -> CallLimits {
     let mut limits = call.limits.clone();
     if let Some(burst) = call.conditions.burst {
@@ -201,15 +300,13 @@ fn effective_limits(call: &Call) -> CallLimits {
 impl Drop for SandboxHandle {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
-        let closed_at = Instant::now();
-        let timeout =
-            if self.cancel.is_cancelled() { CANCELLED_EXIT_TIMEOUT } else { EXIT_TIMEOUT };
-        while matches!(self.process.try_wait(), Ok(None)) {
-            if closed_at.elapsed() > timeout {
-                self.kill();
-                break;
-            }
-            std::thread::sleep(Duration::from_micros(200));
+        let timeout = match (self.is_stalled, self.cancel.is_cancelled()) {
+            (true, _) => Duration::ZERO,
+            (false, true) => CANCELLED_EXIT_TIMEOUT,
+            (false, false) => EXIT_TIMEOUT,
+        };
+        if !self.wait_for_exit(timeout) {
+            self.kill();
         }
     }
 }

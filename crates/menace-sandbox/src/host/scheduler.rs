@@ -1,7 +1,7 @@
 //! Distributes calls over workers, each with a session of its own.
 //!
-//! A worker stays with a module as long as there are calls of it, since its sandbox is warm. What
-//! it leaves stays warm in the backend's pool, for the next worker and for the next run.
+//! A worker keeps taking calls of the same module, since its sandbox is warm. Its sandbox then
+//! stays idle in the backend's pool, for the next worker or the next run.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -23,7 +23,7 @@ pub struct CallJob {
 const MAX_BATCH_CALLS: usize = 32;
 /// How many batches each worker should get at least, so that all end at about the same time.
 const BATCHES_PER_WORKER: usize = 4;
-/// Sessions whose sandboxes stay idle, for each worker: a module has about so many specs.
+/// How many sandboxes per worker stay idle: a module has about this many specs.
 const MAX_IDLE_PER_WORKER: usize = 4;
 
 type JobResult = Result<Outcome, SandboxError>;
@@ -35,7 +35,7 @@ pub struct CallScheduler<'a> {
     workers: usize,
 }
 
-/// Calls that can share a sandbox.
+/// Calls with the same spec, which can share a sandbox.
 #[derive(Debug)]
 struct CallBatch {
     spec: SandboxSpec,
@@ -53,8 +53,9 @@ impl<'a> CallScheduler<'a> {
         Self { backend, workers }
     }
 
-    /// Runs all jobs. `done` gets each result with the position of its job, in the order in which
-    /// the calls end. Once `cancel` is cancelled no job is begun, and no sandbox stays idle.
+    /// Runs all jobs. `done` receives each result with the position of its job, in the order in
+    /// which the calls end. Once `cancel` is cancelled no job is started, and no sandbox stays
+    /// idle.
     pub fn run(
         &self,
         cancel: &CancelToken,
@@ -125,7 +126,7 @@ impl Drop for CallScheduler<'_> {
 }
 
 impl BatchQueue {
-    /// Calls with equal specs together, in the order in which the specs first appear.
+    /// Groups calls by spec, in the order in which the specs first appear.
     fn new(jobs: Vec<CallJob>, max_calls: usize) -> Self {
         let mut calls_by_spec: Vec<(SandboxSpec, Vec<(usize, Call)>)> = Vec::new();
         let mut positions: HashMap<SandboxSpec, usize> = HashMap::new();
@@ -148,14 +149,14 @@ impl BatchQueue {
         Self(Mutex::new(batches))
     }
 
-    /// The next batch of the module that is warm already, else the next of all.
+    /// The next batch of the worker's warm spec; if there is none, the next batch of all.
     fn take(&self, warm: Option<&SandboxSpec>) -> Option<CallBatch> {
         let mut batches = self.batches();
         let same = warm.and_then(|warm| batches.iter().position(|batch| batch.spec == *warm));
         batches.remove(same.unwrap_or(0))
     }
 
-    /// The spec that is needed once the batches of this one are done.
+    /// The spec that will be needed after the batches of `current`.
     fn next_other(&self, current: &SandboxSpec) -> Option<SandboxSpec> {
         let batches = self.batches();
         batches.iter().find(|batch| batch.spec != *current).map(|batch| batch.spec.clone())

@@ -1,7 +1,7 @@
-//! A session: calls of one module, with a new sandbox when the current one is unusable.
+//! A session makes calls of one module.
 //!
-//! A sandbox that a call made unusable is replaced. When the import leaves something that a fork
-//! cannot copy (a thread, a socket), each call gets a fresh import.
+//! A sandbox that a call made unusable is replaced. When the import leaves state that a fork cannot
+//! copy (a thread, a socket), each call gets a fresh import.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use super::sandbox::SandboxHandle;
 use crate::SandboxError;
 use crate::wire::messages::InitReport;
 
-/// From this many calls on a second sandbox pays: it makes itself ready while the first one works.
+/// From this many calls on a second sandbox pays: it prepares itself while the first one runs a
+/// call.
 const CALLS_BEFORE_SECOND: u32 = 8;
 
 #[derive(Debug)]
@@ -26,33 +27,33 @@ pub(crate) struct LocalSession {
     spec: SandboxSpec,
     sandboxes: ModuleSandboxes,
     second: SecondSandbox,
-    /// The sandboxes go back to the pool.
+    /// Whether the sandboxes return to the pool when the session is dropped.
     is_pooled: bool,
-    /// A sandbox was lost, and this is the second try.
+    /// Whether this is the second attempt at a call, after its sandbox was lost.
     is_retry: bool,
 }
 
-/// The sandboxes of one module, and what importing it came to.
+/// The sandboxes of one module, and the result of importing it.
 #[derive(Debug, Default)]
 pub(crate) struct ModuleSandboxes {
-    /// With the module imported; they take turns.
+    /// Sandboxes that have imported the module; they take turns.
     warm: VecDeque<SandboxHandle>,
-    /// With nothing imported, for calls of a module's top level.
+    /// A sandbox that has imported nothing, for calls of a module's top level.
     unimported: Option<SandboxHandle>,
-    /// How the import failed; it would fail again.
+    /// The failure of the import, which is not tried again.
     import_failure: Option<Box<(InitReport, String)>>,
-    /// Why no two calls may share an import.
+    /// State that the import left, because of which no two calls may share an import.
     unforkable_state: Vec<String>,
-    /// Forbidden system calls that the import made, and survived.
+    /// Forbidden system calls that the import made and that did not end it.
     import_violations: Vec<String>,
-    /// What the import used, which may be more than a call may.
+    /// What the import used, which may exceed the limits of a call.
     import_usage: ImportUsage,
 }
 
-/// The sandbox that takes turns with the first one.
+/// The state of the second sandbox, which takes turns with the first one.
 #[derive(Debug)]
 enum SecondSandbox {
-    /// After so many more calls.
+    /// To be started after this many more calls.
     AfterCalls(u32),
     Starting(JoinHandle<Option<SandboxHandle>>),
     Done,
@@ -70,14 +71,14 @@ impl LocalSession {
         }
     }
 
-    /// Begins with what an earlier session left in the pool. Never has a second sandbox.
+    /// Starts with the sandboxes that an ended session left in the pool. Uses no second sandbox.
     pub(crate) fn new_pooled(pool: Arc<SandboxPool>, spec: SandboxSpec) -> Self {
         let sandboxes = pool.take_idle(&spec).unwrap_or_default();
         let second = SecondSandbox::Done;
         Self { pool, spec, sandboxes, second, is_pooled: true, is_retry: false }
     }
 
-    /// Makes sure that there is a sandbox with the module imported; false when it cannot be.
+    /// Makes sure that the first sandbox has imported the module; false when the import fails.
     fn ensure_imported(&mut self, call: &Call) -> Result<bool, SandboxError> {
         if self.sandboxes.import_failure.is_some() {
             return Ok(false);
@@ -111,7 +112,7 @@ impl LocalSession {
         Ok(true)
     }
 
-    /// Starts a second sandbox in the background once it pays, and takes it in once it is there.
+    /// Starts a second sandbox in the background once it pays, and adds it once it is ready.
     fn poll_second_sandbox(&mut self) {
         self.second = match std::mem::replace(&mut self.second, SecondSandbox::Done) {
             SecondSandbox::AfterCalls(0) => {
@@ -157,7 +158,7 @@ impl LocalSession {
 impl WarmSession for LocalSession {
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         let result = self.run_call(call);
-        // An error says nothing of what the sandboxes are good for.
+        // After an error the state of the sandboxes is unknown, so they do not return to the pool.
         self.is_pooled &= result.is_ok();
         result
     }
@@ -194,8 +195,8 @@ impl LocalSession {
             Ok(report) => report,
             Err(error) if self.is_retry || !error.failed_before_call() => return Err(error),
             Err(error) => {
-                // What the import or an earlier call left made it fail: once is no reason to give
-                // up.
+                // State that the import or an earlier call left may have caused the failure, so the
+                // call is tried once more in a new sandbox.
                 tracing::debug!("a sandbox was lost and is replaced: {error}");
                 self.is_retry = true;
                 let outcome = self.run_call(call);

@@ -1,7 +1,7 @@
-//! What came of the steps of a call, each reported before the next one began.
+//! Reads the reports of a call's steps, each of which was written before the next step began.
 //!
-//! The guest can write into the same memory: entries are read in order until one does not fit.
-//! Invariant: there are no more reports than steps, and none of a step after the one that ended the
+//! The guest can write into the same memory: entries are read in order until one is malformed.
+//! Invariant: there are no more reports than steps, and none for steps after the one that ended the
 //! process.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::verdict::{self, GuestResult};
 use crate::wire::marshal::MarshalValue;
 use crate::wire::messages::{CallPhase, InitReport, StepProgress};
 
-/// Adds them to the outcome.
+/// Adds the steps' reports to the outcome.
 pub(super) fn add_step_reports(
     outcome: &mut Outcome,
     report: &InitReport,
@@ -27,11 +27,11 @@ pub(super) fn add_step_reports(
         let Some(item) = entries.remove(&number) else { break };
         outcome.steps.push(build_step_report(&item, step, report, context));
     }
-    // The whole has a report of its own once all steps have ended.
-    if report.phase >= CallPhase::ShortReport {
+    // When all steps have ended, the call as a whole has a report.
+    if report.phase >= CallPhase::ShortReport && !report.ended_irregularly {
         return;
     }
-    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, 0);
+    let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, &[]);
     if begun > outcome.steps.len() {
         let mut last = CallStepReport::new(verdict, CallStage::Call);
         last.result.reason = reason;
@@ -43,7 +43,7 @@ pub(super) fn add_step_reports(
     }
 }
 
-/// The last entry of each step.
+/// Parses the entries; the last entry of a step counts.
 fn parse_entries(steps: &StepProgress, begun: usize) -> BTreeMap<usize, MarshalValue> {
     let mut found = BTreeMap::new();
     let mut rest = &steps.entries[..];
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_left_out() {
+    fn steps_that_the_call_does_not_have_are_dropped() {
         let entries = [entry(0, "returned", "call"), entry(9, "returned", "call")];
         assert_eq!(verdicts(2, &report(u32::MAX, FullReport, &entries)), [Verdict::Returned]);
         assert_eq!(verdicts(0, &report(2, FullReport, &entries)), []);

@@ -1,25 +1,25 @@
 //! Derives the verdict of a call from the reports of init and harness.
 //!
-//! The most alarming wins: a violation over a limit, a limit over a crash, a crash over what the
+//! The most severe one wins: a violation over a limit, a limit over a crash, a crash over what the
 //! guest itself reports.
 
-use menace_model::{ProcessExit, RaisedException, Verdict};
+use menace_model::{PolicyViolation, ProcessExit, RaisedException, Verdict};
 
-use crate::wire::messages::{InitReport, KillReason};
+use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS};
 
-/// What the guest's own report amounts to.
+/// The kind of result that the guest itself reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuestResult {
-    /// No report: the process was gone before.
+    /// No report: the process ended before it wrote one.
     NoReport,
     Returned,
     Raised {
         memory: bool,
         disk: bool,
-        /// On purpose, and fit for an input that was bad on purpose.
+        /// Raised explicitly, with a class meant for bad arguments, for an intentionally bad input.
         refused: bool,
     },
-    /// `SystemExit`.
+    /// `SystemExit` was raised.
     Exited,
     Unreachable,
 }
@@ -34,27 +34,35 @@ pub(crate) fn parse_wait_status(status: Option<i32>) -> ProcessExit {
     }
 }
 
-/// What Python itself has for an argument that cannot be dealt with.
+/// Exceptions with which Python itself rejects arguments.
 const BAD_ARGUMENT_EXCEPTIONS: [&str; 6] =
     ["ValueError", "TypeError", "LookupError", "ArithmeticError", "OSError", "NotImplementedError"];
 
-/// Whether code raises this for an argument that it cannot deal with; a repository that has
-/// exception classes of its own may use any of them.
+/// Whether this exception rejects an argument: Python's own classes for that, or any class that the
+/// repository defines.
 pub(crate) fn is_bad_argument_exception(exception: &RaisedException, own_class: bool) -> bool {
     let mut classes = exception.bases.iter().chain([&exception.kind]);
     classes.any(|class| BAD_ARGUMENT_EXCEPTIONS.contains(&class.as_str()))
         || own_class && exception.bases.iter().any(|base| base == "Exception")
 }
 
-/// The word, and a sentence when the word is not enough.
+/// The verdict, and a sentence where the verdict alone is not clear.
 pub(crate) fn decide_verdict(
     report: &InitReport,
     result: GuestResult,
-    violations: usize,
+    violations: &[PolicyViolation],
 ) -> (Verdict, Option<String>) {
     let with_reason = |verdict, reason: &str| (verdict, Some(reason.to_owned()));
-    if violations > 0 {
-        return with_reason(Verdict::Violated, "it tried what the policy forbids");
+    if !violations.is_empty() {
+        let has = |kind| violations.iter().any(|violation| violation.kind == kind);
+        let reason = if has(PATCHED_HARNESS) {
+            "its import changed the harness"
+        } else if has(FORGED_REPORT) {
+            "the guest forged its report"
+        } else {
+            "it tried what the policy forbids"
+        };
+        return with_reason(Verdict::Violated, reason);
     }
     match report.killed {
         Some(KillReason::Cpu) => {
@@ -95,7 +103,7 @@ pub(crate) fn decide_verdict(
     }
 }
 
-/// What the section made of it, when nothing from outside ended it; nothing when it said nothing.
+/// The verdict from the guest's report, if nothing else ended the call; `None` without a report.
 pub(crate) fn verdict_of_result(result: GuestResult) -> Option<(Verdict, Option<String>)> {
     let with_reason = |verdict, reason: &str| (verdict, Some(reason.to_owned()));
     Some(match result {
@@ -142,23 +150,39 @@ mod tests {
         InitReport::default()
     }
 
+    fn violations(kind: &str) -> Vec<PolicyViolation> {
+        vec![PolicyViolation { kind: kind.to_owned(), detail: String::new() }]
+    }
+
+    #[test]
+    fn a_lie_is_called_one() {
+        for (kind, word) in [(FORGED_REPORT, "forged"), (PATCHED_HARNESS, "harness")] {
+            let (verdict, reason) =
+                decide_verdict(&report(), GuestResult::Returned, &violations(kind));
+            assert_eq!((verdict, reason.unwrap().contains(word)), (Verdict::Violated, true));
+        }
+    }
+
     #[test]
     fn a_violation_counts_more_than_anything_else() {
         let report = InitReport { killed: Some(KillReason::Deadline), oom_kills: 1, ..report() };
-        assert_eq!(decide_verdict(&report, GuestResult::NoReport, 1).0, Verdict::Violated);
+        assert_eq!(
+            decide_verdict(&report, GuestResult::NoReport, &violations("file")).0,
+            Verdict::Violated
+        );
     }
 
     #[test]
     fn a_hanging_repr_after_the_call_is_no_timeout() {
         let report = InitReport { killed: Some(KillReason::Deadline), ..report() };
-        assert_eq!(decide_verdict(&report, GuestResult::Returned, 0).0, Verdict::Returned);
-        assert_eq!(decide_verdict(&report, GuestResult::NoReport, 0).0, Verdict::TimedOut);
+        assert_eq!(decide_verdict(&report, GuestResult::Returned, &[]).0, Verdict::Returned);
+        assert_eq!(decide_verdict(&report, GuestResult::NoReport, &[]).0, Verdict::TimedOut);
     }
 
     #[test]
     fn a_silent_end_is_a_crash_even_with_code_zero() {
         let (verdict, reason) =
-            decide_verdict(&InitReport { status: Some(0), ..report() }, GuestResult::NoReport, 0);
+            decide_verdict(&InitReport { status: Some(0), ..report() }, GuestResult::NoReport, &[]);
         assert_eq!(verdict, Verdict::Crashed);
         assert!(reason.unwrap().contains("code 0"));
     }
@@ -168,7 +192,7 @@ mod tests {
         let (verdict, reason) = decide_verdict(
             &InitReport { status: Some(SEGFAULT), ..report() },
             GuestResult::NoReport,
-            0,
+            &[],
         );
         assert_eq!((verdict, reason.unwrap().contains("SIGSEGV")), (Verdict::Crashed, true));
     }
@@ -176,20 +200,20 @@ mod tests {
     #[test]
     fn limits_have_verdicts_of_their_own() {
         let said = GuestResult::Raised { memory: true, disk: false, refused: true };
-        assert_eq!(decide_verdict(&report(), said, 0).0, Verdict::OutOfMemory);
+        assert_eq!(decide_verdict(&report(), said, &[]).0, Verdict::OutOfMemory);
         let said = GuestResult::Raised { memory: false, disk: true, refused: true };
-        assert_eq!(decide_verdict(&report(), said, 0).0, Verdict::OutOfDisk);
+        assert_eq!(decide_verdict(&report(), said, &[]).0, Verdict::OutOfDisk);
         let full = InitReport { disk_full: true, ..report() };
-        assert_eq!(decide_verdict(&full, GuestResult::Returned, 0).0, Verdict::OutOfDisk);
+        assert_eq!(decide_verdict(&full, GuestResult::Returned, &[]).0, Verdict::OutOfDisk);
         let cpu = InitReport { status: Some(libc::SIGXCPU), ..report() };
-        assert_eq!(decide_verdict(&cpu, GuestResult::NoReport, 0).0, Verdict::TimedOut);
+        assert_eq!(decide_verdict(&cpu, GuestResult::NoReport, &[]).0, Verdict::TimedOut);
     }
 
     #[test]
     fn a_refusal_is_neither_a_mere_exception_nor_stronger_than_a_violation() {
         let said = GuestResult::Raised { memory: false, disk: false, refused: true };
-        assert_eq!(decide_verdict(&report(), said, 0).0, Verdict::Refused);
-        assert_eq!(decide_verdict(&report(), said, 1).0, Verdict::Violated);
+        assert_eq!(decide_verdict(&report(), said, &[]).0, Verdict::Refused);
+        assert_eq!(decide_verdict(&report(), said, &violations("file")).0, Verdict::Violated);
     }
 
     #[test]

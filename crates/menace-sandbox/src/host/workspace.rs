@@ -1,7 +1,7 @@
-//! A directory of its own for one sandbox that has no mounts.
+//! The directory of one sandbox in the `landlock` tier.
 //!
-//! Invariant: it goes with its owner here, whatever the sandbox came to; if that is killed, the
-//! next Menace removes it.
+//! Invariant: dropping the value removes the directory, whatever happened to the sandbox; if Menace
+//! is killed, the next one removes it.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -15,14 +15,14 @@ use crate::wire::messages::UserIdentity;
 #[derive(Debug)]
 pub(crate) struct SandboxWorkspace {
     path: PathBuf,
-    /// Tells other Menaces, whatever PID namespace they are in, that this directory is in use.
+    /// Shows other Menace processes, in whatever PID namespace, that this directory is in use.
     _lock: File,
-    // Given up once the directory is gone.
+    // Dropped after the directory has been removed.
     _counted: CountedDirectory,
 }
 
 impl SandboxWorkspace {
-    /// `user` can use it, and no other user. `cancel` can wait for its removal.
+    /// Creates a directory that only `user` can use. `cancel` can wait for its removal.
     pub(crate) fn create(
         below: &Path,
         name: &str,

@@ -1,4 +1,4 @@
-//! Puts a sandbox together and hands it to [`SandboxInit::serve`].
+//! Assembles a sandbox and hands it to [`SandboxInit::serve`].
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -25,11 +25,11 @@ use crate::wire::harness::HarnessSetup;
 use crate::wire::messages::{InitConfig, SandboxReady};
 use crate::{harness, sys};
 
-/// Room for what a call's limit does not count: the init, its parent, its thread for a bad network,
-/// the zygote, and the call's first process.
+/// Processes and threads that a call's limit does not count: init, its parent, its thread that
+/// shapes the network, the zygote, and the call's first process.
 const RESERVED_PROCESSES: u64 = 5;
 
-/// As PID 1 of fresh namespaces.
+/// Builds the sandbox as PID 1 of fresh namespaces.
 pub(crate) fn serve_namespaced(
     host: &UnixStream,
     config: &InitConfig,
@@ -69,7 +69,7 @@ pub(crate) fn serve_namespaced(
     boot.serve(Path::new(paths::HARNESS_DIR), host_mounts.remarks.clone())
 }
 
-/// Without namespaces, around a copy of the repository.
+/// Builds the sandbox without namespaces, around a copy of the repository.
 pub(crate) fn serve_copied(
     host: &UnixStream,
     config: &InitConfig,
@@ -87,7 +87,7 @@ pub(crate) fn serve_copied(
         .with_context(|| "cannot write the harness".to_owned())?;
     let layer = WritableLayer::Copied(layer);
     let system = paths::SYSTEM_DIRS.iter().chain(&paths::ETC_PATHS).map(PathBuf::from);
-    // At the strictest level the repository can be read only.
+    // At level 5 the repository is read-only.
     let (repo, write) = if config.spec.confinement.security_level.allows_repository_writes() {
         (None, layer.writable_dirs())
     } else {
@@ -132,7 +132,7 @@ struct SandboxBoot<'a> {
     layer: WritableLayer,
     allowed_paths: AllowedPaths,
     process_scope: ProcessScope,
-    /// A `/proc` that can be written to.
+    /// A `/proc` that is mounted writable.
     proc: PathBuf,
 }
 
@@ -141,12 +141,13 @@ impl SandboxBoot<'_> {
         let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
         if self.process_scope == ProcessScope::Descendants {
-            // From here on there are other processes, which must be ended first. The host's thread
-            // that waits for this sandbox does not live as long as the sandbox, either.
+            // From here on there are other processes, which must be ended before init. The signal
+            // at the parent's death is cleared because it is sent when the host's *thread* ends
+            // that started this process.
             sys::clear_parent_death_signal()
                 .with_context(|| "cannot untie the init from its host".to_owned())?;
         }
-        // They may be programs of the repository, where strict levels start nothing else.
+        // Both may be inside of the repository, where strict levels execute nothing else.
         let python = &config.python;
         self.allowed_paths
             .read
@@ -160,7 +161,7 @@ impl SandboxBoot<'_> {
             && config.tier != Tier::Unsafe
         {
             self.limit_group_processes(Some(probe::PROBE_PROCESS_LIMIT))?;
-            // It answers for itself, and is asked about nothing but what is forbidden.
+            // The probe reports for itself: it needs neither interposed nor recorded calls.
             let plain = ConfinementPolicy {
                 interposition: menace_model::SyscallInterposition::default(),
                 records_path_access: false,
@@ -196,10 +197,11 @@ impl SandboxBoot<'_> {
         let ceilings = confinement.compute_ceilings();
         let (setup, allowed_paths) = self.build_setup();
         let zygote = Zygote::start(&program, &confinement, PathAccessRecorder::new(allowed_paths))?;
-        // Python has read it.
+        // Python has read the bundle.
         drop(bundle);
         if !is_probed {
-            // Python does not need it while it starts, which takes it a while.
+            // Starting Python takes a while and needs no network, so the network is set up
+            // meanwhile.
             remarks.extend(self.set_up_network()?);
         }
         let missing = zygote.landlocked.unenforced.iter();
@@ -228,15 +230,15 @@ impl SandboxBoot<'_> {
         sandbox.serve()
     }
 
-    /// The network that a sandbox has of its own. Answers with what is not as it should be.
+    /// Brings the loopback interface up. Returns a remark when ports cannot be released at once.
     fn set_up_network(&self) -> Result<Option<String>, InitError> {
         if self.process_scope != ProcessScope::Namespace {
             return Ok(None);
         }
         sys::bring_loopback_up()
             .with_context(|| "cannot bring the loopback interface up".to_owned())?;
-        // The kernel would keep the ports of connections that a call closed, and the next call
-        // could not use them.
+        // Otherwise the kernel would keep ports in `TIME_WAIT`, and the next call could not use
+        // them.
         let forget = std::fs::write(self.proc.join("sys/net/ipv4/tcp_max_tw_buckets"), "0");
         Ok(forget
             .err()
@@ -269,7 +271,8 @@ impl SandboxBoot<'_> {
         }
     }
 
-    /// Without a user namespace, the limit counts every process of the user.
+    /// Threads of the user that are not the sandbox's: without a user namespace the limit counts
+    /// them too.
     fn count_foreign_processes(&self) -> u64 {
         if self.process_scope == ProcessScope::Namespace {
             return 0;
@@ -277,9 +280,9 @@ impl SandboxBoot<'_> {
         processes::count_threads_of_user(nix::unistd::getuid().as_raw())
     }
 
-    /// What the harness has to know, and the paths whose use is not recorded.
+    /// The setup message for the harness, and the paths whose use is not recorded.
     fn build_setup(&self) -> (Vec<u8>, AllowedPaths) {
-        // What is read there may be a secret of the host or none: the host decides.
+        // Files below these may be secrets of the host or not: the host decides.
         let undecided = [Path::new("/proc"), Path::new("/etc")];
         let AllowedPaths { read, devices, .. } = &self.allowed_paths;
         let mut read = read.clone();
@@ -288,7 +291,8 @@ impl SandboxBoot<'_> {
         write.push(self.layer.writable_dir());
         write.extend(["/dev/fd", "/dev/std", "/proc/self"].map(PathBuf::from));
         if self.process_scope == ProcessScope::Namespace {
-            // There, these lead to the call's own layer, and so does the repository's path outside.
+            // With namespaces these lead to the call's own layer, and so does the repository's path
+            // on the host.
             write.extend(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from));
             write.push(self.config.repo.clone());
         }
@@ -308,12 +312,12 @@ impl SandboxBoot<'_> {
         (setup.encode(), allowed_paths)
     }
 
-    /// As seen from inside; an absolute path stays what it is.
+    /// The interpreter's path as the guest sees it; an absolute path stays as it is.
     fn resolve(&self, path: &Path) -> PathBuf {
         self.layer.repo().join(path)
     }
 
-    /// Built from scratch: nothing of the host's comes in.
+    /// The guest's environment, built from scratch: no variable of the host is passed on.
     fn build_environment(&self) -> Vec<(String, String)> {
         let scratch_dir = self.layer.scratch_dir();
         let inside = |inner: &str| scratch_dir.join(inner).to_string_lossy().into_owned();
@@ -335,12 +339,12 @@ impl SandboxBoot<'_> {
             ("LC_ALL", "C.UTF-8".to_owned()),
             ("TZ", "UTC".to_owned()),
             ("PYTHONHASHSEED", self.config.spec.hash_seed.to_string()),
-            // Settings that name databases point to the scratch directory.
+            // Variables that name databases point to the scratch directory.
             ("DATABASE_URL", format!("sqlite:///{data}/database.db")),
             ("BOT_DB_PATH", format!("{data}/bot.db")),
             ("BOT_PERFORMANCE_DB", format!("{data}/bot_performance.db")),
             ("MAINTENANCE_DB", format!("{data}/maintenance.db")),
-            // Threads of numerical libraries do not survive a fork, and make timing a lottery.
+            // Threads of numerical libraries do not survive a fork, and make times vary.
             ("OMP_NUM_THREADS", "1".to_owned()),
             ("OPENBLAS_NUM_THREADS", "1".to_owned()),
             ("MKL_NUM_THREADS", "1".to_owned()),

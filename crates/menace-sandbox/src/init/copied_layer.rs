@@ -1,11 +1,11 @@
-//! The layer without mounts: a copy of the repository that is restored after each call.
+//! The writable layer where mounts are not possible: a copy of the repository that is restored
+//! after each call.
 //!
-//! The guest cannot forge the change time of a file, so comparing it with what was recorded tells
-//! what to restore. Processes of the guest may be alive meanwhile, so all of it goes through
+//! The guest cannot forge a file's change time (ctime), so comparing it with the recorded one shows
+//! what to restore. Processes of the guest may be alive meanwhile, so all accesses go through
 //! descriptors that were opened before (see [`OpenDirectory`]); when the state is not certain, the
-//! sandbox is given up.
-//! Invariant: after [`CopiedLayer::prepare`] the copy equals the repository (and what the import
-//! left in it).
+//! sandbox is unusable. Invariant: after [`CopiedLayer::prepare`] the copy equals the repository
+//! (and what the import left in it).
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,7 +24,7 @@ use crate::directory::{InaccessiblePolicy, OpenDirectory};
 use crate::discard::discard_in;
 use crate::wire::messages::{InitConfig, UserIdentity};
 
-/// Where the two trees are, below the top.
+/// Names of the two trees in the top directory.
 const REPO_NAME: &str = "repo";
 const SCRATCH_NAME: &str = "box";
 
@@ -35,10 +35,10 @@ pub(crate) struct CopiedLayer {
     scratch_path: PathBuf,
     top: OpenDirectory,
     repo: RestorableTree,
-    /// Home and temporary directories.
+    /// Home and temporary directories of the guest.
     scratch: RestorableTree,
     is_in_memory: bool,
-    /// How often it can still be prepared, when there is nothing to restore it from.
+    /// How often the layer can still be prepared, where there is no state to restore it from.
     uses_left: Option<u8>,
 }
 
@@ -94,7 +94,7 @@ impl CopiedLayer {
         &self.scratch_path
     }
 
-    /// The copy lies in a file system that is memory, and what is written counts as such.
+    /// Whether the copy is on a tmpfs, so that written files count as memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.is_in_memory
     }
@@ -115,7 +115,7 @@ impl CopiedLayer {
             .with_context(|| format!("cannot restore `{}`", self.scratch_path.display()))
     }
 
-    /// At the top there are the two trees that are restored, and nothing else.
+    /// Removes everything in the top directory but the two trees that are restored.
     fn remove_strays(&self) -> io::Result<()> {
         for (name, tree) in [(REPO_NAME, &self.repo), (SCRATCH_NAME, &self.scratch)] {
             if !self.top.entry_metadata(OsStr::new(name))?.is_same_as(&tree.live().metadata()?) {
@@ -135,15 +135,15 @@ impl CopiedLayer {
         LayerChanges { files: collector.finish(), is_full: false, written: repo.plus(scratch) }
     }
 
-    /// What was added to the copy.
+    /// What the call added to the copy.
     pub(crate) fn measure_written(&self, until: Instant) -> LayerDiskUsage {
         self.repo.measure_written(until).plus(self.scratch.measure_written(until))
     }
 
-    /// What the import left is part of the pristine state from now on.
+    /// Makes what the import left part of the state that is restored.
     ///
-    /// While other processes of the import run there is no such state. But then this is the import
-    /// of a single call, after which nothing has to be restored.
+    /// While processes or threads of the import run no state is stable. But then the import serves
+    /// a single call, and nothing has to be restored.
     pub(crate) fn keep_import(&mut self, has_unforkable_state: bool) -> io::Result<()> {
         if has_unforkable_state {
             self.uses_left = Some(1);
@@ -153,7 +153,7 @@ impl CopiedLayer {
     }
 }
 
-/// Makes a directory of the guest's user.
+/// Creates a directory that belongs to the guest's user.
 fn create_dir(
     above: &OpenDirectory,
     name: &str,

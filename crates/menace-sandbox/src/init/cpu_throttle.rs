@@ -1,4 +1,4 @@
-//! Holds a call to its share of CPU time by stopping and continuing its processes, where no
+//! Enforces the processor share of a call by stopping and continuing its processes, where no
 //! control group can.
 
 use std::time::{Duration, Instant};
@@ -20,7 +20,8 @@ impl CpuThrottle {
         Self { share, began: now, unused: Duration::ZERO, stopped: false }
     }
 
-    /// Whether a call that has used so much processor time has to stop, or may go on again.
+    /// `Some(true)`: stop the call's processes, which have used `used_ns`; `Some(false)`: continue
+    /// them; `None`: leave them running.
     pub(crate) fn update(&mut self, used_ns: u64, now: Instant) -> Option<bool> {
         let stop = self.must_stop(used_ns, now);
         let was_stopped = std::mem::replace(&mut self.stopped, stop);
@@ -32,7 +33,8 @@ impl CpuThrottle {
         let used = Duration::from_nanos(used_ns);
         let allowed_so_far = now.saturating_duration_since(self.began).mul_f64(self.share);
         let due = allowed_so_far.saturating_sub(self.unused);
-        // A process that waits for a processor has not given it up yet.
+        // A process that waits for a processor is not idle: only time beyond the allowance counts
+        // as unused.
         self.unused += due.saturating_sub(used + CPU_BURST_ALLOWANCE);
         used > allowed_so_far.saturating_sub(self.unused).max(CPU_BURST_ALLOWANCE)
     }
@@ -44,7 +46,8 @@ mod tests {
 
     const TICK_DURATION: Duration = Duration::from_millis(10);
 
-    /// Processor time after so many ticks of a process that uses all it gets.
+    /// Simulates a process that uses all the time it gets; returns its processor time after each
+    /// tick.
     fn simulate_usage(
         throttle: &mut CpuThrottle,
         began: Instant,
@@ -77,9 +80,8 @@ mod tests {
         for share in [0.05, 0.2, 0.5] {
             let mut throttle = CpuThrottle::new(share, began);
             let (mut now, mut used) = (began, Duration::ZERO);
-            // Up to seven hundredths of a second late, as on a busy machine; on which it is
-            // measured when it may go on, as a process does that polls the clock until the time is
-            // over.
+            // Updates come up to 70 ms late, as on a busy machine. The process is like one that
+            // polls the clock until the time is over, so the end is measured when it may continue.
             for turn in 0.. {
                 let late = TICK_DURATION * (1 + turn * 3 % 7);
                 now += late;

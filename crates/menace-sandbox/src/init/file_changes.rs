@@ -11,26 +11,26 @@ use super::paths;
 use crate::directory::{EntryMetadata, InaccessiblePolicy, OpenDirectory};
 use crate::sys;
 
-/// The longest list; the rest is counted.
+/// The most files listed; further ones are counted.
 const MAX_LISTED_FILES: usize = 1000;
-/// Directories beyond this many entries are not entered any more.
+/// Beyond this many entries no further directories are entered.
 const MAX_WALKED_ENTRIES: u64 = 1_000_000;
-/// The longest path that can be opened.
+/// The longest path that can be opened (`PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
 
-/// Collects what is found.
+/// Collects the files that a call created, changed or deleted.
 #[derive(Debug, Default)]
 pub(crate) struct FileChangeCollector {
     files: TouchedFiles,
     hasher: FileHasher,
 }
 
-/// What a directory is called for people.
+/// Which tree a path belongs to, which determines how the path is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DisplayRoot {
     /// The repository: paths are relative to it.
     Repo,
-    /// Home, temporary directory and the like.
+    /// Home, temporary files and other scratch directories.
     Scratch,
 }
 
@@ -38,14 +38,14 @@ pub(crate) enum DisplayRoot {
 #[derive(Debug)]
 pub(crate) struct UpperLayer<'a> {
     pub top: &'a Path,
-    /// The same directory before the call.
+    /// The same directory as it was before the call: the lower layer.
     pub before: &'a Path,
-    /// The layer hides the one below: a file that is not in it has been removed.
+    /// Whether the layer hides the lower one entirely: files that are not in it have been removed.
     pub opaque: bool,
     pub display_root: DisplayRoot,
 }
 
-/// A directory of the walk, after the call and before it.
+/// One directory of the walk, as it is after the call and as it was before.
 #[derive(Debug)]
 struct DirectoryPair {
     now: OpenDirectory,
@@ -53,7 +53,7 @@ struct DirectoryPair {
     /// The path below the top of the layer.
     relative_path: PathBuf,
     opaque: bool,
-    /// Directories in it that wait for their turn.
+    /// Subdirectories that are still to be walked.
     pending: Vec<PendingDirectory>,
 }
 
@@ -64,8 +64,8 @@ struct PendingDirectory {
 }
 
 impl FileChangeCollector {
-    /// Goes through the upper layer of a directory. A guest may still be changing it, so that no
-    /// link is followed.
+    /// Walks the upper layer of a directory. Processes of the guest may still change it, so no link
+    /// is followed.
     pub(crate) fn collect_upper(&mut self, upper: &UpperLayer<'_>) {
         let Ok(now) = OpenDirectory::open_path(upper.top) else { return };
         let before = OpenDirectory::open_path(upper.before).ok();
@@ -88,7 +88,7 @@ impl FileChangeCollector {
         }
     }
 
-    /// Notes what was done in a directory, but not in those below it.
+    /// Records changes in a directory, but not in those below it.
     fn enter_directory(
         &mut self,
         display_root: DisplayRoot,
@@ -110,7 +110,7 @@ impl FileChangeCollector {
         pair
     }
 
-    /// Notes what was done to one name; a directory is to be entered.
+    /// Records the change of one entry; returns a directory that is still to be walked.
     fn record_entry(
         &mut self,
         display_root: DisplayRoot,
@@ -121,7 +121,8 @@ impl FileChangeCollector {
         let path = pair.relative_path.join(&name);
         let before = pair.before.as_ref().and_then(|before| before.entry_metadata(&name).ok());
         let was_directory = before.as_ref().is_some_and(EntryMetadata::is_directory);
-        // How overlayfs says that a file of the lower layer is gone.
+        // A character device 0/0 (whiteout) is how overlayfs marks a deleted file of the lower
+        // layer.
         if found.is_null_device() && before.is_some() {
             self.record_deleted(display_root, pair, &name);
             return None;
@@ -141,14 +142,14 @@ impl FileChangeCollector {
         if !was_directory {
             self.record(display_root, &path, what, 0, None);
         }
-        // Below what is new there is nothing that could shine through.
+        // A new directory has nothing of the lower layer below it.
         let opaque = pair.opaque && was_directory;
         let go_on =
             self.files.total < MAX_WALKED_ENTRIES && path.as_os_str().len() < MAX_PATH_BYTES;
         go_on.then_some(PendingDirectory { name, opaque })
     }
 
-    /// Notes what was in a directory and is not there any more.
+    /// Records the entries of a directory that are not there any more.
     fn record_missing(&mut self, display_root: DisplayRoot, pair: &DirectoryPair) {
         let before = pair.before.as_ref().and_then(|before| before.names().ok());
         for name in before.into_iter().flatten() {
@@ -158,7 +159,7 @@ impl FileChangeCollector {
         }
     }
 
-    /// Notes something that was there, with all that was below it.
+    /// Records the deletion of an entry, and of everything that was below it.
     fn record_deleted(&mut self, display_root: DisplayRoot, pair: &DirectoryPair, name: &OsStr) {
         let before = pair.before.as_ref().and_then(|before| before.entry_metadata(name).ok());
         let Some(before) = before else { return };
@@ -210,7 +211,7 @@ impl FileChangeCollector {
         }
     }
 
-    /// Whether a file of that size may have a hash.
+    /// Whether a file of this size is within the limits for hashing.
     pub(crate) fn would_hash(&self, size: u64) -> bool {
         self.files.touched.len() < MAX_LISTED_FILES && self.hasher.can_hash(size)
     }
@@ -262,12 +263,12 @@ impl DisplayRoot {
     }
 }
 
-/// What is said to be lost with it.
+/// The size to report for a deleted entry: that of the file; directories have none.
 fn lost_bytes(before: &EntryMetadata) -> u64 {
     if before.is_directory() { 0 } else { before.size() }
 }
 
-/// How overlayfs says that a directory was made anew where another one had been.
+/// Whether overlayfs has marked the directory as opaque: it was recreated, and hides the lower one.
 fn is_opaque(directory: &OpenDirectory) -> bool {
     sys::has_xattr(directory.as_fd(), c"user.overlay.opaque", b"y")
 }

@@ -1,4 +1,4 @@
-//! What is in the files that a call touched, as a hash: small files, and not too many of them.
+//! Hashes the content of small files that a call changed.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -7,15 +7,15 @@ use crate::directory::{InaccessiblePolicy, OpenDirectory};
 
 /// The largest file that has a hash.
 const MAX_HASHED_FILE_BYTES: u64 = 64 << 10;
-/// The most that is read of one call's files.
+/// The most files that are hashed, and bytes that are read, for one call.
 const MAX_HASHED_FILES: usize = 256;
 const MAX_HASHED_BYTES: u64 = 1 << 20;
-/// As many as the hashes of results have.
+/// Hashes of files are truncated to the length of the hashes of results.
 const HASH_DIGITS: usize = 32;
 /// How a file of SQLite begins.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// A file, in the directory as it is and as it was before the call.
+/// A file, in its directory after the call and before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileVersions<'a> {
     pub now: &'a OpenDirectory,
@@ -23,7 +23,7 @@ pub(crate) struct FileVersions<'a> {
     pub name: &'a OsStr,
 }
 
-/// Makes hashes until it has read enough.
+/// Hashes files until it has read as much as is allowed.
 #[derive(Debug)]
 pub(crate) struct FileHasher {
     files_left: usize,
@@ -41,8 +41,8 @@ impl FileHasher {
         size <= MAX_HASHED_FILE_BYTES.min(self.bytes_left) && self.files_left > 0
     }
 
-    /// Nothing for what cannot be read, is too large, or is what it was before; nor for a database:
-    /// it is whole after each of its transactions, whatever its bytes are.
+    /// `None` for files that cannot be read, are too large, or are as before the call; also for
+    /// SQLite databases, which are consistent after each transaction whatever their bytes are.
     pub(crate) fn hash(&mut self, content: FileVersions<'_>, size: u64) -> Option<String> {
         if !self.can_hash(size) {
             return None;
@@ -66,7 +66,7 @@ fn read_small_file(directory: &OpenDirectory, name: &OsStr) -> Option<Vec<u8>> {
         return None;
     }
     let mut content = Vec::new();
-    // A process may be writing to it.
+    // A process may still be writing to the file.
     file.take(MAX_HASHED_FILE_BYTES + 1).read_to_end(&mut content).ok()?;
     (content.len() as u64 <= MAX_HASHED_FILE_BYTES).then_some(content)
 }

@@ -1,4 +1,4 @@
-//! The writable layer of a call: a fresh one for each, thrown away afterwards.
+//! The writable layer of a call: each call gets a fresh one.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,44 +10,44 @@ use super::overlay::OverlayLayer;
 use super::{InitError, paths};
 use crate::wire::messages::KillReason;
 
-/// Two ways to give a call files of its own.
+/// The two ways to give each call files of its own.
 #[derive(Debug)]
 pub(crate) enum WritableLayer {
-    /// Mounts: a file system in memory, and overlayfs between it and the repository.
+    /// A tmpfs, and an overlay of it and the repository.
     Overlay(OverlayLayer),
     /// A copy of the repository that is restored after each call.
     Copied(CopiedLayer),
 }
 
-/// What a call may write without a disk limit.
+/// Bytes that a call may write without a disk limit.
 pub(crate) const DEFAULT_DISK_LIMIT_BYTES: u64 = 1 << 30;
-/// What is written is counted in whole blocks.
+/// Disk limits count whole blocks of this size.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
-/// There may be as many files and directories as blocks, and so many more.
+/// A call may make as many files and directories as it may write blocks, and this many more.
 pub(crate) const SPARE_ENTRIES: u64 = 64;
 
-/// What a call did to its layer.
+/// What a call changed in its layer.
 #[derive(Debug, Default)]
 pub(crate) struct LayerChanges {
     pub files: TouchedFiles,
-    /// It would hold more if it might.
+    /// Whether the layer is full: the call would have written more.
     pub is_full: bool,
     pub written: LayerDiskUsage,
 }
 
-/// What was added to a layer and is there now.
+/// Files and bytes that were added to a layer and still exist.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LayerDiskUsage {
-    /// Files and directories.
+    /// Number of files and directories.
     pub entries: u64,
     pub bytes: u64,
 }
 
 impl LayerDiskUsage {
-    /// More than any limit, and still far from an overflow.
+    /// Exceeds every limit, and adding to it does not overflow.
     pub(crate) const OVER_ANY_LIMIT: Self = Self { entries: 1 << 50, bytes: 1 << 50 };
 
-    /// What was added to what there was.
+    /// Usage added since `before`.
     pub(crate) fn minus(self, before: Self) -> Self {
         Self {
             entries: self.entries.saturating_sub(before.entries),
@@ -65,13 +65,13 @@ impl LayerDiskUsage {
     }
 }
 
-/// A limit as it can be held: blocks are whole, and there is at least one.
+/// A limit as it is enforced: in whole blocks, and at least one.
 pub(crate) fn round_up_to_blocks(bytes: u64) -> u64 {
     bytes.clamp(1, 1 << 60).next_multiple_of(BLOCK_BYTES)
 }
 
 impl WritableLayer {
-    /// Where the repository is, as the guest sees it.
+    /// The repository's path as the guest sees it.
     pub(crate) fn repo(&self) -> &Path {
         match self {
             Self::Overlay(_) => Path::new(paths::REPO_DIR),
@@ -79,7 +79,7 @@ impl WritableLayer {
         }
     }
 
-    /// Where home and temporary directories are, as the guest sees them.
+    /// The scratch directory as the guest sees it.
     pub(crate) fn scratch_dir(&self) -> &Path {
         match self {
             Self::Overlay(_) => Path::new(paths::SCRATCH_DIR),
@@ -87,7 +87,7 @@ impl WritableLayer {
         }
     }
 
-    /// All that may be written is below this.
+    /// A directory above everything that the guest may write to.
     pub(crate) fn writable_dir(&self) -> PathBuf {
         match self {
             Self::Overlay(_) => PathBuf::from(paths::WRITABLE_DIR),
@@ -95,7 +95,8 @@ impl WritableLayer {
         }
     }
 
-    /// What may be written: without mounts, only init may move these directories away.
+    /// The directories that the guest may write to. Without mounts they are in a directory that
+    /// only init can change, so that the guest cannot move them.
     pub(crate) fn writable_dirs(&self) -> Vec<PathBuf> {
         match self {
             Self::Overlay(_) => vec![self.writable_dir()],
@@ -103,7 +104,7 @@ impl WritableLayer {
         }
     }
 
-    /// Makes a fresh layer, in place of the last one.
+    /// Puts a fresh layer in place of the last one.
     pub(crate) fn prepare(&mut self) -> Result<(), InitError> {
         match self {
             Self::Overlay(overlay) => overlay.prepare(),
@@ -111,7 +112,7 @@ impl WritableLayer {
         }
     }
 
-    /// While a call runs there is time to work for the next one.
+    /// Prepares the next call's layer while a call runs.
     pub(crate) fn stage_next(&mut self) -> Result<(), InitError> {
         match self {
             Self::Overlay(overlay) => overlay.stage_next(),
@@ -119,7 +120,7 @@ impl WritableLayer {
         }
     }
 
-    /// Holds the layer to the limits of the call that is about to start.
+    /// Applies the disk limit of the call that is about to start.
     pub(crate) fn apply_limits(&mut self, limits: &CallLimits) -> Result<(), InitError> {
         match self {
             Self::Overlay(overlay) => overlay.apply_limits(limits),
@@ -127,7 +128,7 @@ impl WritableLayer {
         }
     }
 
-    /// What was done to it.
+    /// Collects what the call changed.
     pub(crate) fn collect_changes(&mut self) -> LayerChanges {
         match self {
             Self::Overlay(overlay) => overlay.collect_changes(),
@@ -135,7 +136,7 @@ impl WritableLayer {
         }
     }
 
-    /// How much of its memory is files.
+    /// Bytes of the layer that count as memory, because they are on a tmpfs.
     pub(crate) fn bytes_in_memory(&self, until: Instant) -> u64 {
         match self {
             Self::Overlay(overlay) => overlay.written_bytes(),
@@ -144,7 +145,8 @@ impl WritableLayer {
         }
     }
 
-    /// The same, at the end.
+    /// Whether the disk limit was exceeded, judged from the final usage; not checked where the
+    /// kernel enforces it.
     pub(crate) fn exceeded_at_end(
         &self,
         limits: &CallLimits,
@@ -154,7 +156,7 @@ impl WritableLayer {
         limits.disk_bytes.is_some_and(exceeds).then_some(KillReason::Disk)
     }
 
-    /// Whether more was written than may be; not checked where the kernel enforces it.
+    /// Whether more was written than the limit; not checked where the kernel enforces it.
     pub(crate) fn exceeds_disk_limit(&self, limit: u64, until: Instant) -> bool {
         match self {
             Self::Overlay(_) => false,
@@ -162,9 +164,9 @@ impl WritableLayer {
         }
     }
 
-    /// From now on, every fresh layer starts from what the import of the module left; says why that
-    /// is impossible when the files of the import are the reason. With unforkable state (processes
-    /// or threads of the import), there is one call only.
+    /// Makes every later layer start from what the import left. Returns the reason when its files
+    /// make that impossible. With unforkable state (processes or threads of the import) there is
+    /// only one call.
     pub(crate) fn keep_import(
         &mut self,
         has_unforkable_state: bool,
@@ -177,7 +179,7 @@ impl WritableLayer {
         }
     }
 
-    /// Throws the layer away.
+    /// Removes the layer.
     pub(crate) fn discard(&mut self) -> Result<(), InitError> {
         match self {
             Self::Overlay(overlay) => overlay.discard(),

@@ -1,9 +1,11 @@
-//! Holds a call to its limits, with whatever this machine has, and measures what it used.
+//! Enforces a call's limits with what this machine offers, and measures usage.
 //!
-//! Control groups and the size of the writable layer are the kernel's; what they cannot do, the
-//! init watches itself, every [`MONITOR_INTERVAL`].
+//! The kernel enforces control groups and the size of the writable layer; for the rest, init checks
+//! the usage every [`MONITOR_INTERVAL`].
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use menace_model::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
@@ -12,43 +14,44 @@ use super::cpu_throttle::CpuThrottle;
 use super::layer::{
     BLOCK_BYTES, DEFAULT_DISK_LIMIT_BYTES, LayerChanges, WritableLayer, round_up_to_blocks,
 };
+use super::open_files::HiddenUsage;
 use super::peak_memory::PeakMemoryEstimate;
-use super::processes::{self, ProcessScope};
+use super::processes::{self, CpuTally, ProcessMemory, ProcessScope};
 use crate::cgroup::{CgroupController, CgroupCpuUsage, CgroupFiles, CgroupVersion};
 use crate::sys;
 use crate::wire::messages::{InitReport, KillReason};
 
-/// How often the monitor looks.
+/// How often usage is checked.
 pub(crate) const MONITOR_INTERVAL: Duration = Duration::from_millis(10);
 const MIB: u64 = 1 << 20;
-/// How exactly memory can be measured: the kernel counts in lots, one per processor, and the
-/// interpreter writes to some of its own pages whatever it runs.
+/// How exact measured memory is: the kernel counts in batches per processor, and the interpreter
+/// writes to some of its own pages whatever it runs.
 const MEMORY_TOLERANCE_BYTES: u64 = MIB;
-/// What the kernel remembers about a file in memory, in bytes of memory.
+/// Kernel memory that a file on a tmpfs takes, in bytes.
 const MEMORY_PER_FILE_BYTES: u64 = 2048;
 
-/// What was in use before the call: all later figures are differences.
+/// Usage before the call, which is subtracted from later readings.
 #[derive(Debug, Default, Clone, Copy)]
 struct UsageAtStart {
     cpu: CgroupCpuUsage,
-    /// All memory of the group.
+    /// All memory that the group is charged for.
     memory: u64,
-    /// What of it is memory of processes; none when no limit needs it.
+    /// The part of it that processes hold; not read when no limit needs it.
     process_bytes: Option<u64>,
 }
 
-/// What happened in the group, ever, when last seen.
+/// Counters of the group, which count since it was made, at the last reading.
 #[derive(Debug, Default, Clone, Copy)]
 struct CgroupEventCounts {
     oom_kills: u64,
     process_hits: u64,
 }
 
-/// What the zygote was given; a call's own limit cannot be higher.
+/// The hard limits that the zygote got at its start; a call's own limit cannot be higher.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LimitCeilings {
     pub open_files: u64,
-    /// When no control group counts processes.
+    /// Set when no control group counts processes.
     pub processes: Option<u64>,
 }
 
@@ -61,18 +64,22 @@ pub(crate) struct LimitEnforcer {
     /// Set while a call or an import is under way.
     start: Option<UsageAtStart>,
     event_counts: CgroupEventCounts,
-    /// What the group had at the height of the call and had not at its end.
+    /// How much memory the group had at the call's peak and no more at its end.
     transient_bytes: Option<u64>,
-    /// The limits that the group has, to set them again only when they change.
+    /// The limits written to the group last; they are written again only when they change.
     applied_limits: Option<AppliedLimits>,
-    /// Data segment of the zygote, once its module is imported.
+    /// Data segment of the zygote after the import: not part of a call's usage.
     zygote_data: u64,
-    zygote_memory: u64,
+    zygote_memory: ProcessMemory,
+    /// What the zygote holds through descriptors.
+    zygote_hidden: HiddenUsage,
     zygote_resident: u64,
-    /// While it is, what the zygote itself takes counts.
+    /// Whether an import is under way: then the zygote's own usage counts.
     is_importing: bool,
-    /// Processor time of the zygote before the import.
-    import_start_cpu_ns: u64,
+    /// Processor time of the call's processes, ended ones too; only where no group counts it.
+    cpu_counter: Option<File>,
+    /// The same where there is no counter: of ended processes, what was seen.
+    cpu_tally: CpuTally,
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
     peak_memory_bytes: u64,
@@ -103,19 +110,22 @@ impl LimitEnforcer {
             transient_bytes: None,
             applied_limits: None,
             zygote_data: 0,
-            zygote_memory: 0,
+            zygote_memory: ProcessMemory::default(),
+            zygote_hidden: HiddenUsage::default(),
             zygote_resident: 0,
             is_importing: false,
-            import_start_cpu_ns: 0,
+            cpu_counter: None,
+            cpu_tally: CpuTally::default(),
             io: (0, 0),
             peak_memory_bytes: 0,
         }
     }
 
-    /// The zygote's own size is not the call's: looks at it again.
+    /// Measures the zygote again, whose own size does not count for a call.
     pub(crate) fn measure_zygote(&mut self) {
         self.zygote_data = processes::data_bytes(self.zygote).unwrap_or(0);
-        self.zygote_memory = processes::memory_bytes(self.zygote).unwrap_or(0);
+        self.zygote_memory = ProcessMemory::read(self.zygote).unwrap_or_default();
+        self.zygote_hidden = HiddenUsage::measure([self.zygote].into_iter(), Path::new("/"));
         self.zygote_resident = processes::resident_bytes(self.zygote).unwrap_or(0);
         self.io = processes::io_bytes(self.zygote).unwrap_or(self.io);
         self.event_counts = self.read_event_counts();
@@ -130,18 +140,17 @@ impl LimitEnforcer {
         }
     }
 
-    /// Whether the zygote itself has to keep to the limits: it does while it imports.
+    /// Sets whether the zygote itself is subject to the limits, as it is during the import.
     pub(crate) fn set_importing(&mut self, is_importing: bool) {
         self.is_importing = is_importing;
-        if is_importing {
-            self.import_start_cpu_ns = processes::cpu_ns(self.zygote).unwrap_or(0);
-        }
     }
 
-    /// Before the call may go.
+    /// Applies the limits and reads the usage, before the call starts.
     pub(crate) fn begin_call(&mut self, limits: &CallLimits) -> io::Result<()> {
         self.peak_memory_bytes = 0;
         self.transient_bytes = None;
+        self.cpu_counter = None;
+        self.cpu_tally = CpuTally::since_now(self.is_importing.then_some(self.zygote).into_iter());
         let mut start = UsageAtStart::default();
         if let Some(group) = &mut self.group {
             let applied = AppliedLimits {
@@ -166,15 +175,19 @@ impl LimitEnforcer {
     }
 
     /// On the process of the call, before it may go.
-    pub(crate) fn limit_process(&self, pid: i32, limits: &CallLimits) -> io::Result<()> {
+    pub(crate) fn limit_process(&mut self, pid: i32, limits: &CallLimits) -> io::Result<()> {
+        let counts_cpu = self.has_controller(CgroupController::Cpuacct);
+        if !counts_cpu && (limits.cpu_ms.is_some() || limits.cpu_share.is_some()) {
+            self.cpu_counter = sys::open_cpu_counter(pid).ok();
+        }
         let set = |resource, value| sys::set_process_limit(pid, resource, value);
         if let Some(cpu) = limits.cpu_ms {
-            // Whole seconds only; the monitor is exact.
+            // The kernel limits whole seconds only; init's own checks are exact.
             set(sys::Resource::Cpu, cpu.div_ceil(1000) + 1)?;
         }
         if let Some(memory) = limits.memory_bytes {
-            // With a control group this is only for a single absurd demand, which then fails with
-            // an exception that says where, instead of a kill that says nothing.
+            // With a control group this stops only a single huge allocation, with an exception that
+            // shows its place instead of a kill that does not.
             let slack =
                 if self.counts_memory() { memory.max(256 * MIB) } else { MEMORY_TOLERANCE_BYTES };
             set(sys::Resource::Data, self.zygote_data + memory + slack)?;
@@ -183,7 +196,7 @@ impl LimitEnforcer {
             set(sys::Resource::Fsize, disk)?;
         }
         if let Some(most) = self.ceilings.processes {
-            // Existing processes do not count against the call; its first process is one of them.
+            // Existing processes do not count for the call; its first process is one of them.
             let all = limits.processes.saturating_add(self.process_scope.count_threads());
             set(sys::Resource::Nproc, all.min(most))?;
         }
@@ -198,7 +211,7 @@ impl LimitEnforcer {
         self.has_controller(CgroupController::Memory)
     }
 
-    /// One look of the monitor: what the call has to be killed for.
+    /// Checks the usage once; returns the limit for which the call has to be killed.
     pub(crate) fn find_exceeded_limit(
         &mut self,
         limits: &CallLimits,
@@ -217,9 +230,28 @@ impl LimitEnforcer {
                 return Some(KillReason::Memory);
             }
         }
-        let over =
-            limits.disk_bytes.is_some_and(|allowed| layer.exceeds_disk_limit(allowed, until));
+        let over = limits.disk_bytes.is_some_and(|allowed| {
+            let nameless = self.nameless_file_bytes(layer);
+            nameless > allowed || layer.exceeds_disk_limit(allowed - nameless, until)
+        });
         over.then_some(KillReason::Disk)
+    }
+
+    /// The processes of the call, or of the import.
+    fn pids(&self) -> Vec<i32> {
+        let mut pids = self.process_scope.other_pids(self.zygote);
+        pids.extend(self.is_importing.then_some(self.zygote));
+        pids
+    }
+
+    /// What of the call's files is in no directory; not looked for where the kernel counts it.
+    fn nameless_file_bytes(&self, layer: &WritableLayer) -> u64 {
+        match layer {
+            WritableLayer::Overlay(_) => 0,
+            WritableLayer::Copied(copied) => {
+                HiddenUsage::measure(self.pids().into_iter(), copied.top()).nameless_files
+            }
+        }
     }
 
     /// What enforces the share of the processors where no control group does.
@@ -228,33 +260,34 @@ impl LimitEnforcer {
         (!self.is_importing).then(|| CpuThrottle::new(share, Instant::now()))
     }
 
-    /// Whether as many processes and threads are there as may be, where the kernel does not tell
-    /// that it refused more.
+    /// Whether as many processes and threads exist as the limit allows, where the kernel does not
+    /// count refused forks.
     pub(crate) fn is_process_limit_reached(&self, limits: &CallLimits) -> bool {
         if self.has_controller(CgroupController::Pids) {
             return false;
         }
-        let importing = self.is_importing.then_some(self.zygote);
-        let all = self.process_scope.other_pids(self.zygote).into_iter().chain(importing);
         // The first one does not count.
-        processes::count_threads_in(all) > limits.processes
+        processes::count_threads_in(self.pids().into_iter()) > limits.processes
     }
 
     /// Processor time of the call so far.
-    pub(crate) fn cpu_ns(&self) -> u64 {
+    pub(crate) fn cpu_ns(&mut self) -> u64 {
         if let Some(group) = &self.group
             && let Ok(now) = group.cpu_usage()
         {
             let start = self.start.unwrap_or_default();
             return now.total_ns.saturating_sub(start.cpu.total_ns);
         }
-        let others = self.process_scope.other_pids(self.zygote);
-        let zygote = self.is_importing.then(|| processes::cpu_ns(self.zygote)).flatten();
-        let own = zygote.unwrap_or(0).saturating_sub(self.import_start_cpu_ns);
-        own + others.into_iter().filter_map(processes::cpu_ns).sum::<u64>()
+        if let Some(counter) = &self.cpu_counter
+            && let Ok(used) = sys::read_cpu_counter(counter)
+        {
+            return used;
+        }
+        let pids = self.pids();
+        self.cpu_tally.update(pids.into_iter())
     }
 
-    /// Memory of the call now, without its files.
+    /// Memory of the call at present, without its files.
     fn memory_now(&self, layer: &WritableLayer, until: Instant) -> u64 {
         if let (Some(group), Some(UsageAtStart { process_bytes: Some(before), .. })) =
             (&self.group, self.start)
@@ -262,14 +295,22 @@ impl LimitEnforcer {
         {
             return now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
         }
-        // A fork starts with the zygote's pages, which it shares.
-        let own =
-            |pid| processes::memory_bytes(pid).map(|used| used.saturating_sub(self.zygote_memory));
-        let zygote = self.is_importing.then_some(self.zygote);
-        self.process_scope.other_pids(self.zygote).into_iter().chain(zygote).filter_map(own).sum()
+        let pids = self.pids();
+        let (mut private, mut shared) = (0, 0);
+        for used in pids.iter().filter_map(|pid| ProcessMemory::read(*pid)) {
+            // A fork starts with the zygote's pages, which it shares.
+            private += used.private.saturating_sub(self.zygote_memory.private);
+            shared += used.shared.saturating_sub(self.zygote_memory.shared);
+        }
+        let hidden = HiddenUsage::measure(pids.into_iter(), &layer.writable_dir());
+        let before = self.zygote_hidden;
+        let memory_files = hidden.memory_files.saturating_sub(before.memory_files);
+        // What is mapped of these files is in both figures.
+        private + shared.max(memory_files) + hidden.sockets.saturating_sub(before.sockets)
     }
 
-    /// Once the processes of the call are gone, before anything else takes memory.
+    /// Reads the peak of the group once the processes of the call are gone, and before anything
+    /// else allocates memory.
     pub(crate) fn sample_usage(&mut self, layer: &WritableLayer, until: Instant) {
         let Some(start) = self.start else { return };
         if self.is_importing {
@@ -277,14 +318,15 @@ impl LimitEnforcer {
         }
         let Some(group) = &self.group else { return };
         if let (Ok(Some(peak)), Ok(now)) = (group.peak_memory(), group.memory_usage()) {
-            // Caches and files stay; what the waiting process had is gone with it, but is not the
-            // call's: of the two, the larger is known not to be.
+            // Not the call's are: caches and files, which are still charged at the end, and the
+            // zygote and the waiting fork, which were charged at the start. The larger of both
+            // figures is subtracted.
             self.transient_bytes = Some(peak.saturating_sub(now.max(start.memory)));
         }
     }
 
-    /// Adds what the call used, once its processes are gone; returns the limit that it exceeded, if
-    /// the monitor missed that.
+    /// Adds the call's usage to the report, once its processes are gone; returns the memory limit
+    /// if it was exceeded between two checks.
     pub(crate) fn finish_call(
         &mut self,
         report: &mut InitReport,
@@ -292,7 +334,8 @@ impl LimitEnforcer {
         used: &LayerChanges,
         max_rss_kib: Option<i64>,
     ) -> Option<KillReason> {
-        // The kernel adds the I/O of a process to that of the parent which reaps it: the zygote.
+        // The kernel adds the I/O of a process to its parent when it is reaped; that parent is the
+        // zygote.
         if let Some(now) = processes::io_bytes(self.zygote) {
             let (read, written) = std::mem::replace(&mut self.io, now);
             report.bytes_read = report.bytes_read.max(now.0.saturating_sub(read));
@@ -318,7 +361,7 @@ impl LimitEnforcer {
                 .bytes_written
                 .saturating_sub(output_bytes + used.written.bytes),
         };
-        // The import's own memory stays, and comes on top.
+        // The memory that the import keeps is still in use, and is added.
         let kept = if self.is_importing { self.peak_memory_bytes } else { 0 };
         let used = self.peak_memory_bytes.max(kept + estimate.group_bytes());
         report.peak_memory_bytes = used.max(kept + estimate.peak_bytes());
@@ -328,7 +371,7 @@ impl LimitEnforcer {
         over.then_some(KillReason::Memory)
     }
 
-    /// What enforces each limit that was asked for.
+    /// The mechanisms that enforce each requested limit.
     pub(crate) fn list_mechanisms(
         &self,
         limits: &CallLimits,
@@ -373,7 +416,7 @@ impl LimitEnforcer {
     }
 }
 
-/// Does anything have to be watched while the call runs?
+/// Whether a limit has to be checked while the call runs.
 pub(crate) fn needs_monitor(limits: &CallLimits, layer: &WritableLayer) -> bool {
     limits.cpu_ms.is_some()
         || limits.memory_bytes.is_some()
@@ -382,16 +425,16 @@ pub(crate) fn needs_monitor(limits: &CallLimits, layer: &WritableLayer) -> bool 
 
 fn apply_group_limits(group: &mut CgroupFiles, limits: AppliedLimits) -> io::Result<()> {
     let usage = group.memory_usage().unwrap_or(0);
-    // Files of the call live in memory too, and have a limit of their own.
+    // Files of the call are in memory too, and have a limit of their own.
     let files = limits.disk.saturating_add(limits.disk / BLOCK_BYTES * MEMORY_PER_FILE_BYTES);
     let hard = limits.memory.map(|memory| usage.saturating_add(memory).saturating_add(files));
     ignore_missing(group.set_memory_limit(hard))?;
     ignore_missing(group.set_cpu_share(limits.cpu_share))?;
-    // The zygote and the call's first process are there in any case.
+    // The zygote and the call's first process do not count for the call.
     ignore_missing(group.set_pids_limit(Some(limits.processes + 2)))
 }
 
-/// A controller that is not there is reported with the outcome, not here.
+/// Ignores a missing controller, which the outcome reports.
 fn ignore_missing(result: crate::cgroup::CgroupResult<()>) -> io::Result<()> {
     match result {
         Ok(()) | Err(crate::cgroup::CgroupError::Unavailable { .. }) => Ok(()),

@@ -1,7 +1,6 @@
 //! The shared memory in which the harness leaves its report.
 //!
-//! Invariant: after [`ReportMailbox::take`] it holds nothing but zeros, wherever in it the guest
-//! wrote.
+//! Invariant: after [`ReportMailbox::take`] all of it is zero, wherever the guest has written.
 
 use std::fs::File;
 use std::io;
@@ -14,29 +13,35 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use crate::sys::SharedMemory;
 use crate::wire::messages::{CallPhase, StepProgress};
 
-/// Room for the longest report.
+/// The size of the mailbox, which bounds reports.
 pub(crate) const MAILBOX_BYTES: usize = 4 << 20;
 const MAILBOX_MAGIC: &[u8; 4] = b"MNB1";
-/// Of a [`CallPhase`].
+/// Offset of a byte with a [`CallPhase`].
 const PHASE_OFFSET: usize = 4;
 const SHORT_REPORT_OFFSET: usize = 64;
-/// Violations, written as they happen: how many there are, and a slot for each.
+/// Violations, which the harness writes as they happen: their number, and one slot for each.
 const VIOLATION_COUNT_OFFSET: usize = 44;
 const REFUSED_FORK_OFFSET: usize = 45;
 const VIOLATIONS_OFFSET: usize = 1 << 15;
-const VIOLATION_SLOT_BYTES: usize = 1 << 10;
+const VIOLATION_SLOT_BYTES: usize = 704;
 const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
-/// One while the section itself runs, for calls with faults.
-const ACTIVE_OFFSET: usize = 5;
+/// The number of violations for which there was no slot left.
+const UNLISTED_OFFSET: usize = 56;
+/// One while the harness does something of its own in a section with faults.
+const PAUSED_OFFSET: usize = 5;
+/// Which section of a call with faults runs or ran last, and the last end that init has seen.
+const SECTION_OFFSET: usize = 48;
+const SEEN_END_OFFSET: usize = 52;
 const FULL_REPORT_OFFSET: usize = 1 << 16;
-/// Calls with steps have the reports of those here, and the numbers of them in the head.
+/// The second half has the step reports of calls with steps; their number and length are in the
+/// head.
 const STEPS_OFFSET: usize = MAILBOX_BYTES / 2;
 const STEPS_BEGUN_OFFSET: usize = 32;
 const STEPS_LENGTH_OFFSET: usize = 36;
 const RELEASING_OFFSET: usize = 40;
 const PAGE_BYTES: usize = 4096;
-/// The most pages at the beginning of each part that are cleared rather than given back: usual
-/// reports take no more, and a fresh page costs a call more than a cleared one.
+/// Up to this many pages at the beginning of each part are zeroed and kept; more are returned to
+/// the kernel. Usual reports need no more, and a new page costs more than zeroing one.
 const MAX_CLEARED_PAGES: usize = 4;
 
 #[derive(Debug)]
@@ -44,22 +49,34 @@ pub(crate) struct ReportMailbox {
     memory: SharedMemory,
     file: File,
     is_empty: bool,
-    /// The pages that are there, at the beginning of each part.
+    /// How many pages are allocated at the beginning of each part.
     short_pages: usize,
     full_pages: usize,
 }
 
-/// What was in it: untrusted.
+/// The content of the mailbox: untrusted.
 #[derive(Debug, Default)]
 pub(crate) struct MailboxContent {
     pub phase: CallPhase,
     pub nonce: u64,
     pub report: Vec<u8>,
-    /// Also those of processes that ended before they could report them.
+    /// Violations, also of processes that ended before they could report.
     pub violations: Vec<Vec<u8>>,
-    /// There was no room for one more process.
+    /// How many more of them there were than there is room for.
+    pub unlisted: u32,
+    /// Whether a fork failed because of the limit on processes.
     pub refused_fork: bool,
     pub steps: Option<StepProgress>,
+}
+
+/// The marks of a call with faults in the mailbox; untrusted, since the guest can write to them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SectionMark {
+    /// Odd while a section runs.
+    pub number: u32,
+    /// As init has written it, unless the guest did.
+    pub seen_end: u32,
+    pub is_paused: bool,
 }
 
 impl ReportMailbox {
@@ -75,47 +92,54 @@ impl ReportMailbox {
         self.file.as_fd()
     }
 
-    /// By which a list of mappings knows it.
+    /// The inode by which the mailbox is found in a list of mappings.
     pub(crate) fn inode(&self) -> u64 {
         self.file.metadata().map_or(0, |found| found.ino())
     }
 
-    /// Marks a call as running.
+    /// Marks the mailbox as that of a running call.
     pub(crate) fn mark_running(&mut self, nonce: u64) {
         self.is_empty = false;
         let mut head = [0_u8; 24];
         head[..4].copy_from_slice(MAILBOX_MAGIC);
         head[PHASE_OFFSET] = CallPhase::Running as u8;
         head[16..].copy_from_slice(&nonce.to_le_bytes());
-        self.memory.write(&head);
+        self.memory.write(0, &head);
     }
 
-    /// Whether the section itself runs, as the harness says.
-    pub(crate) fn is_active(&self) -> bool {
-        self.memory.read(ACTIVE_OFFSET, 1) == [1]
+    pub(crate) fn section_mark(&self) -> SectionMark {
+        let head = self.memory.read(0, SHORT_REPORT_OFFSET);
+        SectionMark {
+            number: read_number(&head, SECTION_OFFSET),
+            seen_end: read_number(&head, SEEN_END_OFFSET),
+            is_paused: head[PAUSED_OFFSET] != 0,
+        }
     }
 
-    /// Whether the call has said what came of it.
+    /// Tells the harness which end of a section was seen: it would know of no other.
+    pub(crate) fn mark_end_seen(&mut self, number: u32) {
+        self.memory.write(SEEN_END_OFFSET, &number.to_le_bytes());
+    }
+
+    /// Whether the call has written its report.
     pub(crate) fn has_report(&self) -> bool {
         self.memory.read(PHASE_OFFSET, 1) != [CallPhase::Running as u8]
     }
 
-    /// What the call says of itself does not count: it is still running.
+    /// Discards what the call has written after its deadline, by marking it as still running.
     pub(crate) fn discard_report(&mut self) {
         let mut head = self.memory.read(0, PHASE_OFFSET + 1);
         head[PHASE_OFFSET] = CallPhase::Running as u8;
-        self.memory.write(&head);
+        self.memory.write(0, &head);
     }
 
-    /// Takes what is in it out, and leaves it empty.
+    /// Takes the content out and zeroes the mailbox.
     pub(crate) fn take(&mut self) -> MailboxContent {
         if self.is_empty {
             return MailboxContent::default();
         }
         let head = self.memory.read(0, SHORT_REPORT_OFFSET);
-        let number = |at: usize| {
-            u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
-        };
+        let number = |at: usize| read_number(&head, at) as usize;
         let (short, full) = (
             number(8).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
             number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
@@ -137,9 +161,10 @@ impl ReportMailbox {
         });
         let violation_count = if has_magic { usize::from(head[VIOLATION_COUNT_OFFSET]) } else { 0 };
         let violations = self.read_violations(violation_count.min(MAX_VIOLATIONS));
+        let unlisted = if has_magic { read_number(&head, UNLISTED_OFFSET) } else { 0 };
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent { phase, nonce, report, violations, refused_fork, steps }
+        MailboxContent { phase, nonce, report, violations, unlisted, refused_fork, steps }
     }
 
     fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {
@@ -153,7 +178,7 @@ impl ReportMailbox {
         (0..count).map(slot).collect()
     }
 
-    /// `short` and `full` are how much of each part the guest says that it used.
+    /// `short` and `full`: how many bytes of each part the guest claims to have used.
     fn clear(&mut self, short: usize, full: usize) {
         self.is_empty = true;
         self.short_pages = self.short_pages.max(short.div_ceil(PAGE_BYTES));
@@ -161,7 +186,7 @@ impl ReportMailbox {
         if self.short_pages.max(self.full_pages) <= MAX_CLEARED_PAGES {
             self.memory.clear(0, self.short_pages * PAGE_BYTES);
             self.memory.clear(FULL_REPORT_OFFSET, self.full_pages * PAGE_BYTES);
-            // Any other page is there only because the guest was at it.
+            // More allocated pages mean that the guest wrote elsewhere.
             let there = self.file.metadata().map(|found| found.blocks() * 512);
             let cleared = (self.short_pages + self.full_pages) * PAGE_BYTES;
             if there.is_ok_and(|bytes| bytes == cleared as u64) {
@@ -174,6 +199,10 @@ impl ReportMailbox {
         }
         (self.short_pages, self.full_pages) = (0, 0);
     }
+}
+
+fn read_number(head: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
 }
 
 #[cfg(test)]
@@ -218,7 +247,7 @@ mod tests {
                     mailbox.memory.read(0, MAILBOX_BYTES).iter().all(|byte| *byte == 0),
                     "{at}"
                 );
-                // Having looked, all pages are there.
+                // Reading has allocated all pages.
                 write_report(&mut mailbox, b"some");
                 mailbox.take();
             }
@@ -247,7 +276,7 @@ mod tests {
         let steps = StepProgress { begun: 2, releasing_result: true, entries: b"step".to_vec() };
         assert_eq!(mail.steps, Some(steps));
         assert!(mailbox.memory.read(0, MAILBOX_BYTES).iter().all(|byte| *byte == 0));
-        // A false length in the header reads no more than the mailbox holds.
+        // A false length in the head reads no more than the mailbox holds.
         mailbox.mark_running(7);
         write(&mailbox, STEPS_BEGUN_OFFSET, &[255; 8]);
         assert_eq!(
@@ -267,7 +296,7 @@ mod tests {
         assert_eq!(count_pages(&mailbox), 0);
         mailbox.mark_running(8);
         assert_eq!(mailbox.take().violations.len(), 0);
-        // There are no more than there is room for.
+        // A false count reads no more violations than there are slots.
         write(&mailbox, VIOLATION_COUNT_OFFSET, &[255]);
         mailbox.mark_running(9);
         assert_eq!(mailbox.take().violations.len(), MAX_VIOLATIONS);

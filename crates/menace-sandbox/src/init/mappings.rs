@@ -1,18 +1,19 @@
-//! What the interpreter has mapped: makes forks of it cheaper, and finds what they would share.
+//! Reads the interpreter's memory mappings: makes its forks faster, and finds memory that they
+//! would share.
 //!
-//! A fork does not copy the page tables of program code: the child finds every page again, one
-//! fault after the other, which for Python costs more than the fork itself. The kernel does copy
-//! them for mappings that hold a private page. Writing one byte back to where it was read makes
-//! one, and changes nothing else.
+//! A fork does not copy the page tables of program code: the child takes a page fault for every
+//! page again, which for Python costs more than the fork itself. The kernel does copy them for
+//! mappings with a private page. Writing a byte back unchanged makes a page private, and changes
+//! nothing else.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Gives each mapping of code and constants a private page. What cannot be done is left as it is.
+/// Gives each mapping of code and constants a private page; failures are ignored.
 ///
-/// `proc` is a `/proc` that can be written to, `done` is where there is one already.
+/// `proc` is a writable `/proc`. `done` has the mappings that have one already.
 pub(crate) fn make_code_pages_private(proc: &Path, pid: i32, done: &mut BTreeSet<u64>) {
     let directory = proc.join(pid.to_string());
     let Ok(maps) = fs::read_to_string(directory.join("maps")) else { return };
@@ -26,9 +27,9 @@ pub(crate) fn make_code_pages_private(proc: &Path, pid: i32, done: &mut BTreeSet
     }
 }
 
-/// What forks of this process would share, without mounts: memory that they can write to, the
-/// mailbox apart, and files of the copy `below`, which a call can change in place. (Code is left
-/// out; a library of the repository's would be imported anew for each call.)
+/// What forks of the process would share in the `landlock` tier: writable shared memory except the
+/// mailbox, and mapped files below `below`, which a call can change in place. (Mapped code is left
+/// out: otherwise a library in the repository would require an import for each call.)
 pub(crate) fn list_shared_mappings(
     proc: &Path,
     pid: i32,
@@ -39,6 +40,15 @@ pub(crate) fn list_shared_mappings(
         |error| vec![format!("memory that cannot be looked at: {error}")],
         |maps| find_shared_mappings(&maps, mailbox, below),
     )
+}
+
+/// Whether this process has mapped the mailbox, which has this inode, more than once.
+pub(crate) fn is_mailbox_mapped_again(proc: &Path, pid: i32, inode: u64) -> bool {
+    let maps = fs::read_to_string(proc.join(pid.to_string()).join("maps")).unwrap_or_default();
+    // On other file systems there may be files with the same inode.
+    let is_mailbox =
+        |one: &MemoryMapping<'_>| one.inode == inode && one.name.starts_with("/memfd:mailbox");
+    maps.lines().filter_map(MemoryMapping::parse).filter(is_mailbox).count() > 1
 }
 
 fn find_shared_mappings(maps: &str, mailbox: u64, below: &Path) -> Vec<String> {
@@ -54,7 +64,7 @@ fn find_shared_mappings(maps: &str, mailbox: u64, below: &Path) -> Vec<String> {
     names.into_iter().map(|name| format!("mapping {name}")).collect()
 }
 
-/// A line of `maps`.
+/// A line of `/proc/<pid>/maps`.
 struct MemoryMapping<'a> {
     permissions: &'a str,
     inode: u64,
@@ -76,7 +86,7 @@ fn rewrite_byte(memory: &File, at: u64) {
     }
 }
 
-/// The start of a private mapping of a file that cannot be written to.
+/// The start of a private, read-only mapping of a file.
 fn parse_code_mapping(line: &str) -> Option<u64> {
     let mut fields = line.split_ascii_whitespace();
     let (range, rights) = (fields.next()?, fields.next()?);

@@ -10,8 +10,8 @@
 //!                                              supervise: one import, then calls, one at a time
 //! ```
 //!
-//! PID 1 is Menace: when it goes, the kernel kills everything else in the sandbox; without
-//! namespaces the init does so itself. It goes when the host closes the connection, whatever the
+//! PID 1 is Menace: when it exits, the kernel kills everything else in the sandbox; without
+//! namespaces init does so itself. It exits when the host closes the connection, for whatever
 //! reason.
 
 mod boot;
@@ -23,6 +23,7 @@ mod layer;
 mod limits;
 mod mailbox;
 mod mappings;
+mod open_files;
 mod overlay;
 pub(crate) mod paths;
 mod peak_memory;
@@ -30,6 +31,7 @@ mod probe;
 mod processes;
 mod restorable_tree;
 mod root;
+mod section_watch;
 mod stack_sampler;
 mod start;
 mod streams;
@@ -41,7 +43,7 @@ mod zygote;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 
-pub(crate) use processes::kill_with_descendants;
+pub(crate) use processes::{ProcessActivity, kill_with_descendants, namespaced_init};
 
 use crate::wire::channel;
 use crate::wire::messages::FromInitMessage;
@@ -60,7 +62,7 @@ pub(crate) enum InitError {
     HostGone,
 }
 
-/// Says what was being done when it failed.
+/// Adds to an error what was being done when it happened.
 pub(crate) trait InitErrorContext<T> {
     fn with_context(self, what: impl FnOnce() -> String) -> Result<T, InitError>;
 }
@@ -71,22 +73,23 @@ impl<T, E: Into<std::io::Error>> InitErrorContext<T> for Result<T, E> {
     }
 }
 
-/// The second argument when all that is wanted is to know whether namespaces work.
+/// The second argument for testing only whether namespaces work.
 pub(crate) const TRY_NAMESPACES_ARGUMENT: &str = "try-namespaces";
-/// The same for a bad network.
+/// The second argument for testing only whether network conditions work.
 pub(crate) const TRY_NETWORK_ARGUMENT: &str = "try-network";
 
-/// Was this program started to be an init? Every program that runs sandboxes asks first of all.
+/// Whether this program was started as the init of a sandbox. Programs that run sandboxes call this
+/// before anything else.
 pub fn is_requested() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == INIT_ARGUMENT)
 }
 
-/// Ends at once, and says on standard output what failed.
+/// Exits at once, with the error of the trial on standard output.
 #[expect(clippy::needless_pass_by_value, reason = "nothing comes after it")]
 fn exit_with_trial_result(tried: Result<(), InitError>) -> ! {
     if let Err(error) = &tried {
         let mut out = std::io::stdout();
-        // Nothing flushes it afterwards; without a reader the error is dropped.
+        // `exit_now` does not flush; without a reader the error is dropped.
         let _ = out.write_all(error.to_string().as_bytes()).and_then(|()| out.flush());
     }
     sys::exit_now(i32::from(tried.is_err()))
@@ -104,12 +107,12 @@ pub fn run() -> ! {
         }));
     }
     let host = UnixStream::from(sys::own_descriptor(0));
-    // Whatever Menace itself inherited is nothing for a guest.
+    // Descriptors that Menace has inherited must not reach the guest.
     let closed = sys::close_from(3).with_context(|| "cannot close what was inherited".to_owned());
     let code = match closed.and_then(|()| start::start(&host)) {
         Ok(()) => 0,
         Err(error) => {
-            // The host may be gone; there is no other place for the error.
+            // The host may be gone; there is no other place to report the error.
             let _ = channel::send(&host, &FromInitMessage::Failed(error.to_string()));
             1
         }

@@ -1,10 +1,11 @@
-//! The layer made of mounts: a size-limited file system in memory, overlayfs on the repository.
+//! The writable layer where mounts are possible: a tmpfs of limited size, and overlayfs on the
+//! repository.
 //!
-//! What the import left is a lower layer like the repository, so that no call pays for how much it
-//! is. Each layer is one tree of mounts, made and thrown away out of the guest's sight.
+//! What the import wrote becomes a lower layer like the repository, so that its size costs no call
+//! anything. Each layer is one tree of mounts, made and removed where the guest cannot see it.
 //!
-//! Invariant: the repository and what the import left are only ever lower layers, and the guest
-//! sees what its layer amounts to, never the layer itself.
+//! Invariant: the repository and what the import wrote are only ever lower layers, and the guest
+//! sees the merged view, never the upper layer itself.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -26,28 +27,28 @@ use super::{InitError, InitErrorContext};
 use crate::directory::{InaccessiblePolicy, OpenDirectory};
 use crate::sys;
 
-/// In this time a call cannot open so many files that dropping their cache entries takes long.
+/// A call that is shorter cannot open so many files that removing their cache entries takes long.
 const MAX_SHORT_CALL_TIME: Duration = Duration::from_millis(50);
-/// The most directories that a layer is made of, with what overlayfs adds.
+/// The most inodes that an empty layer takes, including those that overlayfs adds.
 const LAYER_OWN_ENTRIES: u64 = 16;
 const LAYER_MOUNT_FLAGS: MsFlags = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
 
 #[derive(Debug)]
 pub(crate) struct OverlayLayer {
-    /// What the next layer will have.
+    /// Size of the next layer in bytes.
     size: u64,
-    /// In the guest's sight.
+    /// The layer that the guest sees.
     current: Option<MountedLayer>,
-    /// Made ahead, for the next call.
+    /// The layer of the next call, made ahead.
     staged: Option<MountedLayer>,
-    /// To be thrown away.
+    /// The layer of the last call, to be unmounted.
     discarded: Option<MountedLayer>,
     imported: ImportChanges,
-    /// Inodes and blocks in use before the call starts.
+    /// Inodes and blocks in use at the start of the call.
     usage_at_start: (u64, u64),
     /// When the call began.
     began: Instant,
-    /// The layer in use can be thrown away in no time.
+    /// Whether unmounting the current layer will be fast.
     is_cheap_to_discard: bool,
     writable_repo: bool,
 }
@@ -56,11 +57,11 @@ pub(crate) struct OverlayLayer {
 #[derive(Debug)]
 struct MountedLayer {
     slot: &'static LayerSlot,
-    /// What may be written, in bytes.
+    /// How many bytes may be written.
     size: u64,
 }
 
-/// Where importing the module left something, to be there for each call.
+/// Which directories the import wrote to; those of later calls have another lower layer.
 #[derive(Debug, Default)]
 struct ImportChanges {
     in_repo: bool,
@@ -102,8 +103,8 @@ impl OverlayLayer {
         Ok(())
     }
 
-    /// While a call runs there is time: throws the last layer away and makes the next one. Neither
-    /// takes longer for anything that a guest did.
+    /// Unmounts the last layer and makes the next one while a call runs. The time that takes does
+    /// not depend on what a guest did.
     pub(crate) fn stage_next(&mut self) -> Result<(), InitError> {
         self.unmount_discarded()?;
         self.stage()
@@ -137,7 +138,8 @@ impl OverlayLayer {
         } else {
             paths::REPO_LOWER_DIR.to_owned()
         };
-        // Always an overlay: through a plain bind, sockets of the host could be connected to.
+        // An overlay also at level 5: through a bind mount, sockets of the host could be connected
+        // to.
         let flags = if self.writable_repo {
             LAYER_MOUNT_FLAGS
         } else {
@@ -202,7 +204,7 @@ impl OverlayLayer {
         let mut collector = FileChangeCollector::default();
         collector.collect_upper(&UpperLayer {
             top: Path::new(made.slot.upper),
-            // With what the import left on top, as it is mounted still.
+            // Includes what the import wrote, which is still mounted.
             before: Path::new(if self.imported.in_repo {
                 IMPORT_SLOT.parked_repo
             } else {
@@ -235,8 +237,8 @@ impl OverlayLayer {
         }
     }
 
-    /// In an upper layer, whatever is done makes something; but directories that were made with the
-    /// layer can be taken away for it.
+    /// Whether the import wrote nothing. Writing to an upper layer adds an inode or a block, unless
+    /// a directory that was made with the layer was removed for it.
     fn is_untouched(&self, slot: &LayerSlot, now: &Statvfs) -> bool {
         let is_there = |name: &&str| {
             let found = fs::symlink_metadata(Path::new(slot.scratch).join(name));
@@ -246,7 +248,7 @@ impl OverlayLayer {
             && (self.imported.in_scratch || paths::SCRATCH_SUBDIRS.iter().all(is_there))
     }
 
-    /// From now on, every layer starts from what the import left in this one.
+    /// Makes every later layer start from what the import wrote to this one.
     pub(crate) fn keep_import(&mut self) -> Result<(), InitError> {
         let now = self.statistics()?;
         let Some(made) = self.park()? else { return Ok(()) };
@@ -255,11 +257,11 @@ impl OverlayLayer {
             make_read_only(place)?;
         }
         if self.is_untouched(slot, &now) {
-            // Thrown away while the first call runs.
+            // Unmounted while the first call runs.
             self.discarded = Some(made);
             return Ok(());
         }
-        // What was made ahead does not have what the import left.
+        // The layer made ahead lacks what the import wrote.
         if let Some(made) = self.staged.take() {
             unmount(made.slot)?;
         }
@@ -274,7 +276,7 @@ impl OverlayLayer {
         move_mounts([(slot.top, IMPORT_SLOT.top)])
     }
 
-    /// Takes the layer out of the guest's sight.
+    /// Moves the layer to where the guest cannot see it.
     fn park(&mut self) -> Result<Option<MountedLayer>, InitError> {
         self.unmount_discarded()?;
         let made = self.current.take();
@@ -287,12 +289,11 @@ impl OverlayLayer {
         Ok(made)
     }
 
-    /// Takes the layer out of the guest's sight, to be thrown away when there is time.
+    /// Moves the layer to where the guest cannot see it, to be unmounted while a call runs.
     pub(crate) fn discard(&mut self) -> Result<(), InitError> {
         self.discarded = self.park()?;
-        // What was written takes time to throw away, and so does what the kernel remembers of files
-        // that were looked at; while a call runs there is none. And its memory would be the next
-        // call's.
+        // Unless that is fast, it is unmounted now: a call that runs meanwhile would pay for
+        // removing files and cache entries, and the memory would be charged to it.
         if self.is_cheap_to_discard { Ok(()) } else { self.unmount_discarded() }
     }
 
@@ -308,7 +309,7 @@ fn create_dir(directory: &Path) -> Result<(), InitError> {
     fs::create_dir(directory).with_context(|| format!("cannot create `{}`", directory.display()))
 }
 
-/// Moves mounts. Cheap, unlike making or unmaking them.
+/// Moves mounts, which costs little, unlike making and removing them.
 fn move_mounts<const N: usize>(moves: [(&str, &str); N]) -> Result<(), InitError> {
     moves.into_iter().try_for_each(|(from, to)| {
         sys::move_mount(Path::new(from), Path::new(to))
@@ -316,17 +317,17 @@ fn move_mounts<const N: usize>(moves: [(&str, &str); N]) -> Result<(), InitError
     })
 }
 
-/// With all that is mounted in it.
+/// Unmounts the layer with everything that is mounted in it.
 fn unmount(slot: &LayerSlot) -> Result<(), InitError> {
     umount2(slot.top, MntFlags::MNT_DETACH)
         .with_context(|| format!("cannot unmount `{}`", slot.top))
 }
 
-/// The interpreter has its working directory, and maybe descriptors, in what the import saw: no
-/// call may leave a message in there for the next one.
+/// The zygote's working directory and open files may be in the import's layer: a call that could
+/// write there would leave data for the next one.
 fn make_read_only(place: &str) -> Result<(), InitError> {
     match sys::make_mount_read_only(Path::new(place)) {
-        // The import keeps a file open for writing; the harness gives each call one of its own.
+        // The import keeps a file open for writing; the harness reopens it for each call.
         Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
         result => result.with_context(|| "cannot seal what the import wrote".to_owned()),
     }
@@ -336,7 +337,7 @@ fn is_empty(directory: &OpenDirectory) -> bool {
     directory.names().is_ok_and(|names| names.is_empty())
 }
 
-/// Nothing is in it but what was made with the layer.
+/// Whether the scratch directory has only the empty directories that were made with the layer.
 fn is_empty_scratch(slot: &LayerSlot) -> io::Result<bool> {
     let scratch = OpenDirectory::open_path(Path::new(slot.scratch))?;
     let is_empty_inside = |name: &&str| {
@@ -346,7 +347,8 @@ fn is_empty_scratch(slot: &LayerSlot) -> io::Result<bool> {
     Ok(count == paths::SCRATCH_SUBDIRS.len() && paths::SCRATCH_SUBDIRS.iter().all(is_empty_inside))
 }
 
-/// With room for a little more than may be written: a full layer shows that more was tried.
+/// One block and one inode more than may be written: a full file system shows that the call tried
+/// to exceed its limit.
 fn tmpfs_size_options(bytes: u64) -> String {
     let entries = bytes / BLOCK_BYTES + SPARE_ENTRIES;
     format!("size={},nr_inodes={}", bytes + BLOCK_BYTES, entries + LAYER_OWN_ENTRIES + 1)

@@ -1,4 +1,4 @@
-//! Where things are inside a sandbox that has mounts of its own.
+//! Paths inside of a sandbox with its own mounts.
 
 /// The repository, with the writable layer of the call on top.
 pub(crate) const REPO_DIR: &str = "/sandbox/repo";
@@ -8,18 +8,17 @@ pub(crate) const SCRATCH_DIR: &str = "/sandbox/box";
 /// Everything that may be written lies below this.
 pub(crate) const WRITABLE_DIR: &str = "/sandbox";
 
-/// Where a layer is made, kept and thrown away: a file system in memory, out of the guest's sight.
+/// Where a layer is made, kept and removed: a tmpfs that the guest cannot see.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LayerSlot {
     pub top: &'static str,
-    /// What overlayfs keeps changes of the repository in.
+    /// The upper directory for the repository.
     pub upper: &'static str,
     pub work: &'static str,
-    /// What becomes [`SCRATCH_DIR`], or what overlayfs keeps changes of it in.
+    /// The directory that becomes [`SCRATCH_DIR`], or the upper directory of an overlay that does.
     pub scratch: &'static str,
     pub scratch_work: &'static str,
-    /// Where the mounts of [`REPO_DIR`] and [`SCRATCH_DIR`] are while they are not in the guest's
-    /// sight.
+    /// Where the mounts of [`REPO_DIR`] and [`SCRATCH_DIR`] are while the guest cannot see them.
     pub parked_repo: &'static str,
     pub parked_scratch: &'static str,
 }
@@ -38,14 +37,16 @@ macro_rules! slot {
     };
 }
 
-/// One for the call under way; meanwhile the other is for the last and then for the next.
+/// Two slots, which alternate: one has the current call's layer, the other the last one, then the
+/// next.
 pub(crate) static LAYER_SLOTS: [LayerSlot; 2] =
     [slot!("/proc/self/fd/890/a"), slot!("/proc/self/fd/890/b")];
-/// For what importing the module left.
+/// The slot of what the import wrote.
 pub(crate) static IMPORT_SLOT: LayerSlot = slot!("/proc/self/fd/890/import");
 /// The harness.
 pub(crate) const HARNESS_DIR: &str = "/menace";
-/// Where what the guest must not reach is built; covered by an empty directory before it starts.
+/// Where layers are built, which the guest must not reach; covered by an empty directory before it
+/// starts.
 pub(crate) const HIDDEN_DIR: &str = "/layers";
 pub(crate) const HIDDEN_SUBDIRS: [&str; 9] = [
     EMPTY_SUBDIR,
@@ -58,15 +59,15 @@ pub(crate) const HIDDEN_SUBDIRS: [&str; 9] = [
     "empty-scratch/shm",
     "empty-scratch/data",
 ];
-/// In [`HIDDEN_DIR`]: an overlay that cannot be written to wants two layers.
+/// In [`HIDDEN_DIR`]: an empty directory. A read-only overlay needs two lower directories.
 pub(crate) const EMPTY_SUBDIR: &str = "nothing";
-/// The number under which the init holds [`HIDDEN_DIR`] open: the only way to it.
+/// The descriptor with which init holds [`HIDDEN_DIR`] open, the only way to reach it.
 pub(crate) const HIDDEN_DIR_FD: i32 = 890;
-/// The repository as it is on the host, read-only.
+/// The repository of the host, read-only.
 pub(crate) const REPO_LOWER_DIR: &str = "/proc/self/fd/890/repo";
 /// What the scratch directory contains before the first call.
 pub(crate) const EMPTY_SCRATCH_DIR: &str = "/proc/self/fd/890/empty-scratch";
-/// Below [`SCRATCH_DIR`].
+/// Directories in [`SCRATCH_DIR`].
 pub(crate) const HOME_SUBDIR: &str = "home";
 pub(crate) const TMP_SUBDIR: &str = "tmp";
 pub(crate) const SHM_SUBDIR: &str = "shm";
@@ -75,9 +76,9 @@ pub(crate) const SCRATCH_SUBDIRS: [&str; 4] = [HOME_SUBDIR, TMP_SUBDIR, SHM_SUBD
 /// The user id of the guest inside of the sandbox.
 pub(crate) const GUEST_UID: u32 = 1000;
 
-/// Parts of a Linux system that programs need, seen under their own path, read-only.
+/// Directories of a Linux system that programs need, mounted read-only under the same path.
 pub(crate) const SYSTEM_DIRS: [&str; 6] = ["/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin"];
-/// Of `/etc`, only what says nothing about the host.
+/// The files of `/etc` that reveal nothing about the host.
 pub(crate) const ETC_PATHS: [&str; 9] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",

@@ -1,26 +1,28 @@
 //! Computes the peak memory of a call from several measurements after it.
 
-/// What is known once every process of the call is gone.
+/// Measurements that are known once every process of the call is gone.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PeakMemoryEstimate {
-    /// What the control group had at its height and has not any more; nothing without one. Caches
-    /// and files that are still there are no part of it; files that were removed are.
+    /// Memory that the control group had at the call's peak and has no more; `None` without a
+    /// group. Caches and files that still exist are not included; removed files are.
     pub transient_bytes: Option<u64>,
-    /// What the first process had mapped beyond what the interpreter has: memory, and files.
+    /// How much more the first process had mapped at its peak than the zygote has: memory, and
+    /// files.
     pub first_process_bytes: u64,
-    /// The most that files can have held that are gone.
+    /// Bytes written to files that no longer exist, at most.
     pub removed_file_bytes: u64,
 }
 
 impl PeakMemoryEstimate {
-    /// As far as the group tells; nothing without one.
+    /// The peak as the group shows it; 0 without one. Removed files are subtracted, but not below
+    /// what the first process held.
     pub(super) fn group_bytes(self) -> u64 {
         let beyond_files = |all: u64| all.saturating_sub(self.removed_file_bytes);
         self.transient_bytes
             .map_or(0, |all| beyond_files(all).max(all.min(self.first_process_bytes)))
     }
 
-    /// The best guess.
+    /// The best estimate.
     pub(super) fn peak_bytes(self) -> u64 {
         if self.transient_bytes.is_some() { self.group_bytes() } else { self.first_process_bytes }
     }

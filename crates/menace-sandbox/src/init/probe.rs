@@ -1,4 +1,4 @@
-//! Before the first untrusted line runs, the sandbox has to prove itself.
+//! Proves the sandbox before the first untrusted line runs.
 //!
 //! A process that is confined like the guest tries to get out: to read a file of the host, to
 //! reach its sockets, to fork past the limit. All of it must fail.
@@ -28,7 +28,7 @@ use nix::errno::Errno;
 pub(crate) const PROBE_PROCESS_LIMIT: u64 = 6;
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Fails unless every attempt to get out failed.
+/// Runs the probe; fails unless every attempt to escape failed.
 pub(crate) fn run(
     probe: &EscapeProbe,
     confinement: &ProcessConfinement<'_>,
@@ -67,7 +67,7 @@ fn join_group(confinement: &ProcessConfinement<'_>) -> Result<(), InitError> {
     joined.map_err(|error| InitError::Refused(format_error_chain(&error)))
 }
 
-/// Answers denied system calls until the probe has spoken.
+/// Answers notified system calls until the probe has reported.
 fn receive_result(boot: &UnixStream) -> Result<String, InitError> {
     let (listener, _) = receive_listener(boot)?;
     let listener = listener.map(NotifyListener::new);
@@ -93,20 +93,20 @@ fn receive_result(boot: &UnixStream) -> Result<String, InitError> {
     }
 }
 
-/// Tries everything; says what worked.
+/// Makes all attempts; returns what succeeded.
 fn try_to_escape(probe: &EscapeProbe, max_processes: u64) -> String {
     let mut worked = Vec::new();
     if fs::read(&probe.canary).is_ok() {
         worked.push("a file of the host could be read");
     }
-    // May well succeed, in a directory of the sandbox with the same name: the host looks whether
-    // its own file was meant.
+    // May succeed, in a directory of the sandbox with the same path: the host checks whether its
+    // own file was changed.
     let _ = fs::write(&probe.canary, "touched");
     let address = SocketAddr::from(([127, 0, 0, 1], probe.port));
     if TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok() {
         worked.push("a TCP service of the host could be reached");
     }
-    // Sending a datagram always succeeds: the host checks whether it got one.
+    // Sending a datagram always succeeds: the host checks whether it arrived.
     let _ = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(b"?", address));
     let abstract_name = std::os::unix::net::SocketAddr::from_abstract_name(&probe.socket);
     if abstract_name.is_ok_and(|name| UnixStream::connect_addr(&name).is_ok()) {
@@ -118,7 +118,7 @@ fn try_to_escape(probe: &EscapeProbe, max_processes: u64) -> String {
     if worked.is_empty() { "sealed".to_owned() } else { worked.join(", ") }
 }
 
-/// Others of the same user may come and go meanwhile, where the limit is for all of them.
+/// Where the limit counts all processes of the user, others may start and end meanwhile.
 fn can_fork_past_limit(max_processes: u64) -> bool {
     let mut children = Vec::new();
     let past = loop {
@@ -154,12 +154,12 @@ mod tests {
 
     use crate::confine::{AllowedPaths, ConfinementPolicy};
 
-    /// Nothing of what it names exists.
+    /// A probe whose file, port and socket do not exist.
     fn unreachable_probe() -> EscapeProbe {
         EscapeProbe { canary: "/nowhere/canary".into(), port: 1, socket: "no-listener".to_owned() }
     }
 
-    /// What the probe says of a confinement that lets everything through, but for processes.
+    /// Runs the probe under a confinement that allows everything but further processes.
     fn run_unconfined_probe(probe: &EscapeProbe, processes: Option<u64>) -> String {
         let confinement = ProcessConfinement {
             policy: ConfinementPolicy {
@@ -177,7 +177,7 @@ mod tests {
         };
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let child = spawn(|| {
-            // The kernel does not count the processes of root.
+            // The limit does not apply to root.
             if nix::unistd::geteuid().is_root() {
                 let id = 1_200_000_000 + std::process::id();
                 let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(run_unconfined_probe(&probe, Some(PROBE_PROCESS_LIMIT)), expected);
     }
 
-    /// Whether it arrives is for the host to tell.
+    /// The host checks whether it arrives.
     #[test]
     fn a_udp_service_is_sent_a_datagram() {
         let service = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,6 +1,6 @@
 //! Lists, measures, stops and kills the processes of a sandbox.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -11,19 +11,20 @@ use nix::unistd::Pid;
 use crate::sys;
 
 const NANOS_PER_TICK: u64 = 10_000_000;
-/// How often processes are listed and stopped before they are killed.
+/// How often the processes are listed and stopped before they are killed.
 const MAX_STOP_ROUNDS: usize = 20;
-/// The pause between killing processes and listing them again: at first, and at most.
+/// The first and the longest pause between killing processes and listing them again.
 const MIN_KILL_PAUSE: Duration = Duration::from_millis(1);
 const MAX_KILL_PAUSE: Duration = Duration::from_millis(50);
-/// How long the host tries to end what an init left; nothing that can be ended takes as long.
+/// How long the host tries to kill what an init left behind; processes that can be killed take
+/// less.
 const KILL_INIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Without a user namespace the kernel counts all that the user runs: room for another sandbox of
-/// the same Menace that starts while a call runs.
+/// Without a user namespace the kernel counts all processes of the user: this leaves room for
+/// another sandbox of Menace that starts while a call runs.
 const OTHER_SANDBOX_THREADS: u64 = 5;
 
-/// Processes of the sandbox beside the init and the zygote, found in one of two ways.
+/// How the processes of the sandbox beside init and zygote are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessScope {
     /// All processes in `/proc`, which shows this sandbox only.
@@ -39,6 +40,27 @@ pub(crate) struct ProcessInfo {
     pub zombie: bool,
 }
 
+/// What a process is doing, and how often it has slept so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessActivity {
+    state: String,
+    sleeps: String,
+}
+
+impl ProcessActivity {
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let sleeps = field("voluntary_ctxt_switches:")?.to_owned();
+        Some(Self { state: field("State:")?.trim().to_owned(), sleeps })
+    }
+
+    /// Neither running nor busy with a disk.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.state.starts_with(['R', 'D'])
+    }
+}
+
 impl ProcessScope {
     /// All processes but init and zygote.
     pub(crate) fn other_pids(self, zygote: i32) -> Vec<i32> {
@@ -51,11 +73,11 @@ impl ProcessScope {
         pids
     }
 
-    /// How many threads the kernel counts against a limit on processes now, and how many more may
-    /// come that are none of the call's.
+    /// How many threads the kernel counts against the limit now, and how many may be added that are
+    /// not the call's.
     pub(crate) fn count_threads(self) -> u64 {
         match self {
-            // The process that waits outside for the end of PID 1 is in the user namespace, too.
+            // The process that waits outside for PID 1 is in the user namespace, too.
             Self::Namespace => {
                 list_pids()
                     .into_iter()
@@ -71,12 +93,12 @@ impl ProcessScope {
     }
 }
 
-/// All threads of these processes.
+/// The number of threads of these processes.
 pub(crate) fn count_threads_in(pids: impl Iterator<Item = i32>) -> u64 {
     pids.filter_map(read_owner_and_threads).map(|(_, count)| count).sum()
 }
 
-/// All threads of a user, wherever they came from.
+/// The number of threads of a user on the whole machine.
 pub(crate) fn count_threads_of_user(user: u32) -> u64 {
     let listed = list_pids().into_iter().filter_map(read_owner_and_threads);
     listed.filter(|(owner, _)| *owner == user).map(|(_, count)| count).sum()
@@ -96,6 +118,20 @@ fn list_pids() -> Vec<i32> {
     entries.flatten().filter_map(number).collect()
 }
 
+/// The init of a sandbox with namespaces, given the process that started it.
+pub(crate) fn namespaced_init(starter: i32) -> Option<i32> {
+    list_children(starter).first().copied()
+}
+
+fn list_children(pid: i32) -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
+    let parse = |list: String| -> Vec<i32> {
+        list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+    };
+    lists.flatten().flat_map(parse).collect()
+}
+
 fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(1)
 }
@@ -104,20 +140,15 @@ fn own_pid() -> i32 {
 fn list_descendants(top: i32) -> Vec<i32> {
     let (mut found, mut waiting) = (Vec::new(), vec![top]);
     while let Some(pid) = waiting.pop() {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-        for task in tasks.flatten() {
-            let Ok(children) = fs::read_to_string(task.path().join("children")) else { continue };
-            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-                found.push(child);
-                waiting.push(child);
-            }
-        }
+        let children = list_children(pid);
+        found.extend(&children);
+        waiting.extend(children);
     }
     found
 }
 
-/// Ends all descendants of init when it exits, however it exits; for sandboxes that have no
-/// namespace to do it. Init adopts orphans as long as it lives, so no descendant is missed.
+/// Kills all descendants of init when it exits, for whatever reason, where no namespace does. Init
+/// adopts orphans as long as it lives, so no descendant is missed.
 #[derive(Debug)]
 pub(crate) struct KillDescendantsOnDrop;
 
@@ -132,7 +163,7 @@ impl Drop for KillDescendantsOnDrop {
     }
 }
 
-/// Takes note of children that have ended; whether there are others.
+/// Reaps children that have ended; true when there are others.
 pub(crate) fn reap_ended() -> bool {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
@@ -143,8 +174,8 @@ pub(crate) fn reap_ended() -> bool {
     }
 }
 
-/// From outside: ends an init that does not exit by itself, after all of its descendants. It is
-/// stopped meanwhile, and keeps adopting their orphans.
+/// Called on the host: kills all descendants of an init that does not exit by itself, then init. It
+/// is stopped meanwhile, and still adopts orphans.
 pub(crate) fn kill_with_descendants(init: i32) {
     let _ = kill(Pid::from_raw(init), Signal::SIGSTOP);
     let deadline = Instant::now() + KILL_INIT_TIMEOUT;
@@ -159,8 +190,8 @@ pub(crate) fn kill_with_descendants(init: i32) {
     let _ = kill(Pid::from_raw(init), Signal::SIGKILL);
 }
 
-/// Kills all listed processes. They are stopped first, until no new ones appear: a killed process
-/// makes room for a fork of another one.
+/// Kills all listed processes. They are stopped first, until no new ones appear: otherwise each
+/// killed process would make room for another fork.
 pub(crate) fn kill_all(listed: impl Fn() -> Vec<i32>) {
     for pid in stop_all(listed) {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -182,7 +213,7 @@ pub(crate) fn stop_all(listed: impl Fn() -> Vec<i32>) -> BTreeSet<i32> {
     stopped
 }
 
-/// Name and state; nothing when it is gone already.
+/// Name and state of a process; nothing when it is gone.
 pub(crate) fn read_process(pid: i32) -> Option<ProcessInfo> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = (stat.find('(')?, stat.rfind(')')?);
@@ -193,32 +224,88 @@ pub(crate) fn read_process(pid: i32) -> Option<ProcessInfo> {
     })
 }
 
-/// Processor time that a process used so far, and its children whose end it has seen, in
-/// nanoseconds. Orphans are not reaped before the call is over, so that theirs counts until then.
-pub(crate) fn cpu_ns(pid: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut times = stat.get(stat.rfind(')')? + 2..)?.split(' ').skip(11).take(4);
-    let mut both = || Some(ticks_to_ns(times.next()?)? + ticks_to_ns(times.next()?)?);
-    let (own, children) = (both()?, both()?);
-    // Figures in clock ticks leave out fractions of two ticks: much for a short process.
-    Some(sys::cpu_clock_ns(pid).unwrap_or(own) + children)
+/// Adds up the processor time of processes that come and go.
+#[derive(Debug, Default)]
+pub(crate) struct CpuTally {
+    total_ns: u64,
+    last_seen: BTreeMap<i32, CpuTimes>,
+}
+
+/// Processor time of a process so far, and of its children whose end it has seen, in nanoseconds.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct CpuTimes {
+    own: u64,
+    children: u64,
+}
+
+impl CpuTimes {
+    /// Orphans are not reaped before the call is over, so that theirs counts until then.
+    fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut times = stat.get(stat.rfind(')')? + 2..)?.split(' ').skip(11).take(4);
+        let mut both = || Some(ticks_to_ns(times.next()?)? + ticks_to_ns(times.next()?)?);
+        let (own, children) = (both()?, both()?);
+        // Figures in clock ticks leave out fractions of two ticks: much for a short process.
+        Some(Self { own: sys::cpu_clock_ns(pid).unwrap_or(own), children })
+    }
+}
+
+impl CpuTally {
+    /// What these processes have used already does not count.
+    pub(crate) fn since_now(pids: impl Iterator<Item = i32>) -> Self {
+        let mut tally = Self::default();
+        tally.update(pids);
+        Self { total_ns: 0, ..tally }
+    }
+
+    /// Looks at all processes, and says how much they and earlier ones have used.
+    pub(crate) fn update(&mut self, pids: impl Iterator<Item = i32>) -> u64 {
+        let times = pids.filter_map(|pid| Some((pid, CpuTimes::read(pid)?)));
+        self.add(times.collect())
+    }
+
+    fn add(&mut self, now: BTreeMap<i32, CpuTimes>) -> u64 {
+        let (mut own, mut children) = (0, 0);
+        for (pid, times) in &now {
+            let before = self.last_seen.get(pid).copied().unwrap_or_default();
+            own += times.own.saturating_sub(before.own);
+            children += times.children.saturating_sub(before.children);
+        }
+        // What ended was counted as far as it was seen. Its parent has all of it, if it waited.
+        let ended = self.last_seen.iter().filter(|(pid, _)| !now.contains_key(pid));
+        let counted: u64 = ended.map(|(_, times)| times.own + times.children).sum();
+        self.total_ns += own + children.saturating_sub(counted);
+        self.last_seen = now;
+        self.total_ns
+    }
 }
 
 fn ticks_to_ns(written: &str) -> Option<u64> {
     written.parse::<u64>().ok().map(|ticks| ticks * NANOS_PER_TICK)
 }
 
-/// Resident memory that is not files, in bytes; what is shared with others counts.
-pub(crate) fn memory_bytes(pid: i32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let field = |name: &str| -> Option<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().strip_suffix(" kB")?.parse().ok()
-    };
-    Some((field("RssAnon:")? + field("RssShmem:")?) << 10)
+/// Memory of one process, in bytes.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct ProcessMemory {
+    /// Resident, in no file; the page tables, too.
+    pub private: u64,
+    /// Resident, and maybe shared with other processes.
+    pub shared: u64,
 }
 
-/// What counts against the limit on data, in bytes.
+impl ProcessMemory {
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| -> Option<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+        };
+        let private = field("RssAnon:")? + field("VmPTE:")?;
+        Some(Self { private, shared: field("RssShmem:")? })
+    }
+}
+
+/// The bytes that count for `RLIMIT_DATA`.
 pub(crate) fn data_bytes(pid: i32) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let data: u64 = statm.split(' ').nth(5)?.parse().ok()?;
@@ -239,4 +326,24 @@ pub(crate) fn io_bytes(pid: i32) -> Option<(u64, u64)> {
         io.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok()
     };
     Some((field("rchar:")?, field("wchar:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(seen: &[(i32, u64, u64)]) -> BTreeMap<i32, CpuTimes> {
+        seen.iter().map(|&(pid, own, children)| (pid, CpuTimes { own, children })).collect()
+    }
+
+    #[test]
+    fn a_child_counts_once_whether_or_not_its_parent_waits_for_it() {
+        for (children, total) in [(0, 55), (70, 75)] {
+            let mut tally = CpuTally::default();
+            assert_eq!(tally.add(times(&[(1, 1, 0)])), 1);
+            assert_eq!(tally.add(times(&[(1, 2, 0), (2, 50, 0)])), 52);
+            assert_eq!(tally.add(times(&[(1, 5, children)])), total);
+            assert_eq!(tally.add(times(&[])), total);
+        }
+    }
 }

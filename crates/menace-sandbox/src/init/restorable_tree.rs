@@ -14,16 +14,17 @@ use super::tree_scan::{self, TOP_DIRECTORY_NUMBER, TreeDifference, TreeScan};
 use crate::directory::{InaccessiblePolicy, OpenDirectory};
 use crate::discard::discard_in;
 
-/// How often a walk looks at the clock.
+/// After this many entries a walk checks the time.
 const ENTRIES_PER_CLOCK_CHECK: u64 = 256;
 
 #[derive(Debug)]
 pub(super) struct RestorableTree {
-    /// Open since before the guest was there: its name may lead elsewhere by now.
+    /// The directory that the guest writes to. Opened before the guest ran: its path may lead
+    /// elsewhere by now.
     live: OpenDirectory,
-    /// The pristine state, out of the guest's reach.
+    /// A copy of the state to restore, which the guest cannot reach.
     original: OpenDirectory,
-    /// What the live one looks like when it is right.
+    /// The scan of `live` in the state to restore.
     expected: Option<TreeScan>,
 }
 
@@ -36,9 +37,8 @@ impl RestorableTree {
         &self.live
     }
 
-    /// Makes the live directory equal to the original. It stays the same directory, which the
-    /// guest's rights are tied to. An error when that is not certain, because another process
-    /// changes it.
+    /// Makes the live directory equal to the original. It stays the same inode, since Landlock
+    /// rules are tied to it. An error when another process changes it meanwhile.
     pub(super) fn restore(&mut self) -> io::Result<()> {
         self.restore_content()?;
         let mode = self.original.metadata()?.permissions();
@@ -49,7 +49,7 @@ impl RestorableTree {
         let Some(expected) = &self.expected else { return self.copy_original() };
         let live = self.live.reopen(InaccessiblePolicy::MakeAccessible)?;
         let Ok(now) = TreeScan::scan(&live, Some(expected)) else {
-            // Too deep to be looked at: what cannot be compared is made anew.
+            // Deeper than can be scanned: everything is removed and copied again.
             live.names()?.iter().try_for_each(|name| discard_in(&live, name))?;
             return self.copy_original().and_then(|()| self.verify_copy());
         };
@@ -72,7 +72,7 @@ impl RestorableTree {
         Ok(())
     }
 
-    /// Whether all of it is a copy of the original.
+    /// Fails unless the live directory is a complete copy of the original.
     fn verify_copy(&self) -> io::Result<()> {
         let Some(expected) = &self.expected else { return Err(concurrent_change_error()) };
         let original = TreeScan::scan(&self.original, Some(expected))?;
@@ -84,8 +84,8 @@ impl RestorableTree {
         }
     }
 
-    /// What the live directory looks like is right from now on. An error when it does not stay like
-    /// that while it is copied.
+    /// Makes the live directory's state the one to restore. An error when it changes while it is
+    /// copied.
     pub(super) fn adopt_live_state(&mut self) -> io::Result<()> {
         let now = TreeScan::scan(&self.live, self.expected.as_ref())?;
         let differences = self
@@ -103,7 +103,8 @@ impl RestorableTree {
         Ok(())
     }
 
-    /// Changes of the live directory are reported only from here on; it is never restored again.
+    /// Records the state for comparison only: changes are reported from here on, and the directory
+    /// is never restored again.
     pub(super) fn record_live_state(&mut self) -> io::Result<()> {
         self.expected = Some(TreeScan::scan(&self.live, self.expected.as_ref())?);
         Ok(())
@@ -124,7 +125,7 @@ impl RestorableTree {
             .try_for_each(|one| apply(one, live.enter(one.parent)?, original.enter(one.parent)?))
     }
 
-    /// Notes what was done to the live directory, and says how much is new in it.
+    /// Records changes of the live directory, and returns how much was added.
     pub(super) fn collect_changes(
         &self,
         display_root: DisplayRoot,
@@ -134,7 +135,7 @@ impl RestorableTree {
         let Ok(now) = TreeScan::scan(&self.live, Some(expected)) else {
             return LayerDiskUsage::OVER_ANY_LIMIT;
         };
-        // What cannot be reached has no hash.
+        // Files in directories that cannot be opened have no hash.
         let mut live = TreeCursor::at(&self.live, &now, InaccessiblePolicy::Skip).ok();
         let mut original = TreeCursor::at(&self.original, expected, InaccessiblePolicy::Skip).ok();
         for one in now.differences_since(expected).iter().filter(|one| !one.only_mode) {
@@ -165,7 +166,7 @@ impl RestorableTree {
         now.written.minus(expected.written)
     }
 
-    /// How much is new in the live directory, while processes may write to it. Given up when the
+    /// How much was added to the live directory, while processes may write to it. Ends when the
     /// time is over.
     pub(super) fn measure_written(&self, until: Instant) -> LayerDiskUsage {
         let Some(expected) = &self.expected else { return LayerDiskUsage::default() };
@@ -174,7 +175,7 @@ impl RestorableTree {
             visited += 1;
             !visited.is_multiple_of(ENTRIES_PER_CLOCK_CHECK) || Instant::now() < until
         };
-        // Deeper than can be walked.
+        // Deeper than can be walked counts as exceeding every limit.
         let now = tree_scan::measure(&self.live, go_on).unwrap_or(LayerDiskUsage::OVER_ANY_LIMIT);
         now.minus(expected.written)
     }
@@ -197,7 +198,7 @@ fn restore_entry(
         return Ok(());
     }
     match copy_entry(original, live, one.name) {
-        // Something that could not be copied when it was kept, such as a socket.
+        // The entry is of a kind that is not copied, such as a socket.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
@@ -224,7 +225,7 @@ fn set_mode(above: &OpenDirectory, name: &OsStr, mode: u32) -> io::Result<()> {
     directory.set_mode(mode)
 }
 
-/// Goes from directory to directory of a tree, each time from the nearest one that is open.
+/// Opens directories of a tree in the order of a scan, each from the nearest one that is open.
 struct TreeCursor<'a> {
     scan: &'a TreeScan,
     shut: InaccessiblePolicy,
@@ -240,7 +241,7 @@ impl<'a> TreeCursor<'a> {
         let mut names: Vec<(u32, &OsStr)> = Vec::new();
         let mut at = number;
         let depth = loop {
-            // Numbers grow with depth.
+            // Numbers grow with depth, so the list is sorted.
             if let Ok(depth) = self.open_dirs.binary_search_by_key(&at, |(open, _)| *open) {
                 break depth;
             }

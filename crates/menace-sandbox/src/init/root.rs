@@ -1,4 +1,4 @@
-//! What can be seen from inside: a root of its own with only what Python needs.
+//! The guest's root file system: it contains only what Python needs.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,21 +11,21 @@ use super::{InitError, InitErrorContext, paths};
 use crate::wire::messages::InitConfig;
 use crate::{harness, sys};
 
-/// User namespaces whose owners files are shown with.
+/// User namespaces for id-mapped mounts, which determine the owners that the guest sees.
 #[derive(Debug)]
 pub(crate) struct OwnerNamespaces {
     pub(crate) repo: OwnedFd,
-    /// A user that does not exist.
+    /// Maps all files to a user that does not exist.
     pub(crate) others: OwnedFd,
 }
 
-/// Parts of the host's file system, detached from it.
+/// Mounts of the host that are cloned and detached from its mount tree.
 #[derive(Debug)]
 pub(crate) struct HostMounts {
     repo: OwnedFd,
     others: Vec<HostMount>,
     links: Vec<(PathBuf, PathBuf)>,
-    /// What is not as it should be, for people.
+    /// Protections that this machine lacks, for the user.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -34,13 +34,13 @@ struct HostMount {
     path: PathBuf,
     mounts: OwnedFd,
     is_directory: bool,
-    /// Sockets in there could be connected to: whether a mount is read-only does not matter for
-    /// that.
+    /// Whether sockets of the host in this mount could be connected to; a read-only mount does not
+    /// prevent that.
     exposes_sockets: bool,
 }
 
 impl HostMounts {
-    /// Takes copies of the mounts, read-only, the repository with `owners` mapped.
+    /// Clones the mounts read-only; that of the repository with `owners` mapped.
     pub(crate) fn clone_from_host(
         config: &InitConfig,
         owners: Option<&OwnerNamespaces>,
@@ -92,25 +92,25 @@ fn clone_mounts(path: &Path, recursive: bool) -> Result<OwnedFd, InitError> {
     sys::clone_mounts(path, recursive).with_context(|| format!("cannot reach `{}`", path.display()))
 }
 
-/// What the rest of the init has to know of the new root.
+/// Properties of the new root that other parts of init need.
 #[derive(Debug)]
 pub(crate) struct SandboxRoot {
-    /// A `/proc` that only the holder of the descriptor can write to.
+    /// A writable `/proc`, reachable through this descriptor only.
     pub(crate) proc: OwnedFd,
-    /// Socket files of the host can be connected to, if the guest can make a socket.
+    /// Whether a guest that can make sockets could connect to socket files of the host.
     pub(crate) exposes_sockets: bool,
 }
 
-/// Builds the new root from the trees and moves into it. Nothing of the host is left.
+/// Builds the new root from the cloned mounts and enters it. The host's root is unmounted.
 ///
-/// `with_sockets`: the guest may make some.
+/// `with_sockets`: the guest may create Unix sockets.
 pub(crate) fn enter_new_root(
     config: &InitConfig,
     host_mounts: &HostMounts,
     harness: &fs::File,
     with_sockets: bool,
 ) -> Result<SandboxRoot, InitError> {
-    // Any directory does as a place to build: what is below it is about to be out of sight.
+    // Any directory can serve as the place to build the root: it disappears with the host's root.
     let root = Path::new("/tmp");
     let base = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("root"), root, Some("tmpfs"), base, Some("mode=0755,size=16m"))
@@ -136,17 +136,18 @@ pub(crate) fn enter_new_root(
     for (path, target) in &host_mounts.links {
         let link = inside(path);
         create_dir(link.parent().unwrap_or(root))?;
-        // A path that was made before, for something below it, wins.
+        // The link's path may exist already, because a mount lies below it.
         let _ = symlink(target, link);
     }
     let mut exposes_sockets = false;
     for (number, tree) in host_mounts.others.iter().enumerate() {
         let target = inside(&tree.path);
-        if with_sockets && tree.exposes_sockets {
-            exposes_sockets |=
-                !attach_through_overlay(tree, &target, &hidden.join(format!("below-{number}")))?;
+        if tree.is_directory {
+            let below = hidden.join(format!("below-{number}"));
+            let has_overlay = attach_through_overlay(tree, &target, &below)?;
+            exposes_sockets |= with_sockets && tree.exposes_sockets && !has_overlay;
         } else {
-            attach_mount(&tree.mounts, &target, tree.is_directory)?;
+            attach_mount(&tree.mounts, &target, false)?;
         }
     }
     for (link, target) in [
@@ -160,7 +161,8 @@ pub(crate) fn enter_new_root(
     ] {
         let _ = symlink(target, inside(Path::new(link)));
     }
-    // Paths that were written down outside (editable installs, for one) lead to the repository.
+    // Absolute paths that were recorded on the host (by editable installs, for one) lead to the
+    // repository.
     let outside = inside(&config.repo);
     if let Some(parent) = outside.parent()
         && create_dir(parent).is_ok()
@@ -174,7 +176,8 @@ pub(crate) fn enter_new_root(
     harness::unpack_files(harness, &config.harness, &inside(Path::new(paths::HARNESS_DIR)))
         .with_context(|| "cannot write the harness".to_owned())?;
     let proc = open_writable_proc(&inside(Path::new("/proc")))?;
-    // Read-only: through `/proc/<pid>/mem` a call could change the interpreter, and so other calls.
+    // Read-only: with a writable `/proc/<pid>/mem` a call could change the zygote, and so later
+    // calls.
     let flags = base | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
     mount(Some("proc"), &inside(Path::new("/proc")), Some("proc"), flags, None::<&str>)
         .with_context(|| "cannot mount /proc".to_owned())?;
@@ -222,8 +225,9 @@ fn attach_mount(tree: &OwnedFd, target: &Path, is_directory: bool) -> Result<(),
 }
 
 /// Shows a tree through an overlay: the files are the same, but a socket in there is not the one
-/// that a service of the host listens at. If there is no overlay, or it would show what other
-/// mounts in the tree cover, the tree is shown as it is, and the result is false.
+/// that a service of the host listens at, a pipe has no reader on the host, locks hold no file of
+/// the host's, and watches see nothing of what the host does. If there is no overlay, or it would
+/// show what other mounts in the tree cover, the tree is shown as it is, and the result is false.
 fn attach_through_overlay(
     tree: &HostMount,
     target: &Path,
@@ -237,14 +241,17 @@ fn attach_through_overlay(
     if !holds_mounts(below)
         && mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok()
     {
+        // The overlay keeps what it needs, and paths of the host are nothing for the guest.
+        umount2(below, MntFlags::MNT_DETACH)
+            .with_context(|| format!("cannot hide `{}`", tree.path.display()))?;
         return Ok(true);
     }
     let moved = sys::move_mount(below, target);
     moved.with_context(|| format!("cannot attach `{}`", target.display())).map(|()| false)
 }
 
-/// Whether anything else is mounted inside of a mount; true when that is not known. (Without root,
-/// the kernel refuses an overlay then.)
+/// Whether there are other mounts below a mount point; true when that is not known. (Without root,
+/// the kernel refuses an overlay on such a tree.)
 fn holds_mounts(place: &Path) -> bool {
     let Ok(table) = fs::read("/proc/self/mountinfo") else { return true };
     let table = String::from_utf8_lossy(&table);
@@ -252,10 +259,10 @@ fn holds_mounts(place: &Path) -> bool {
     points.any(|point| point != place && point.starts_with(place))
 }
 
-/// Covers [`paths::HIDDEN_DIR`]; the init goes on using it through a descriptor.
+/// Covers [`paths::HIDDEN_DIR`] with an empty directory; init keeps using it through a descriptor.
 ///
-/// Landlock alone would not do: it does not stop a connection to a socket in there, and the lowest
-/// level is without it.
+/// Landlock does not suffice: it does not prevent connecting to a socket, and level 1 does without
+/// it.
 fn hide_layers() -> Result<(), InitError> {
     let opened =
         fs::File::open(paths::HIDDEN_DIR).with_context(|| "cannot open the layers".to_owned())?;
@@ -266,7 +273,7 @@ fn hide_layers() -> Result<(), InitError> {
         .with_context(|| "cannot cover the layers".to_owned())
 }
 
-/// A `/proc` that can be written to, for the init alone: it is attached nowhere afterwards.
+/// Opens a writable `/proc` for init, and unmounts it: only the descriptor leads to it.
 fn open_writable_proc(place: &Path) -> Result<OwnedFd, InitError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), place, Some("proc"), flags, None::<&str>)
@@ -276,10 +283,10 @@ fn open_writable_proc(place: &Path) -> Result<OwnedFd, InitError> {
     opened.map(OwnedFd::from)
 }
 
-/// Where [`try_mounts`] leaves a `/proc` that can be written to.
+/// Where [`try_mounts`] mounts a writable `/proc`.
 pub(crate) const TRIAL_PROC_PATH: &str = "/tmp/proc";
 
-/// Tries the mounts that a sandbox needs: memory, overlay, processes.
+/// Tries the mounts that a sandbox needs: tmpfs, overlay, proc.
 pub(crate) fn try_mounts() -> Result<(), InitError> {
     sys::bring_loopback_up()
         .with_context(|| "cannot bring the loopback interface up".to_owned())?;

@@ -1,7 +1,6 @@
 //! Collects stack dumps that the interpreter's own signal handlers write: when it crashes, and on
 //! request.
-//!
-//! Invariant: whatever the guest writes or does not write here, init waits no longer than
+//! Invariant: whatever the guest writes to the pipe, init waits no longer than
 //! [`STACK_SAMPLING_TIMEOUT`].
 
 use std::io;
@@ -13,13 +12,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::sys;
 
-/// The most bytes of dumps that are kept: ten of the longest to be expected.
+/// The most bytes of dumps that are kept: room for ten long ones.
 const MAX_STACK_DUMP_BYTES: usize = 1 << 18;
-/// How many dumps of a hanging call are requested. In a loop, each shows another line.
+/// How many dumps of a hanging call are requested. In a loop, each may show another line.
 const MAX_STACK_SAMPLES: usize = 8;
 /// The pause between two requests.
 const STACK_SAMPLE_PAUSE: Duration = Duration::from_millis(1);
-/// For all dumps of a call: it is dead within a quarter of a second after its deadline.
+/// Time for all dumps of a call, which has to be dead 250 ms after its deadline.
 const STACK_SAMPLING_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The pipe that the guest writes dumps to.
@@ -32,7 +31,7 @@ pub(crate) struct StackSampler {
 
 impl StackSampler {
     pub(crate) fn new() -> io::Result<Self> {
-        // A crashing process does not wait for room in it.
+        // Non-blocking: a crashing process must not wait until the pipe is read.
         let (reader, writer) = nix::unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         Ok(Self { reader, writer, collected: Vec::new() })
     }
@@ -41,17 +40,17 @@ impl StackSampler {
         self.writer.as_fd()
     }
 
-    /// Starts anew.
+    /// Discards dumps of the last call.
     pub(crate) fn begin(&mut self) {
         // A guest can switch the pipe it shares with all calls to blocking; undo that.
         let _ = fcntl(&self.writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
         self.take();
     }
 
-    /// Asks a process that is about to be stopped, again and again.
+    /// Requests dumps from a process that is about to be killed.
     pub(crate) fn sample(&mut self, pid: i32) {
         let deadline = Instant::now() + STACK_SAMPLING_TIMEOUT;
-        // What was said before was not asked for.
+        // Dumps written before the request are not those requested.
         self.take();
         for _ in 0..MAX_STACK_SAMPLES {
             if sys::request_stack_dump(pid).is_err() || !self.wait_for_dump(deadline) {
@@ -61,7 +60,7 @@ impl StackSampler {
         }
     }
 
-    /// Waits for an answer.
+    /// Waits for a dump; false when there was none in time.
     fn wait_for_dump(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
@@ -73,7 +72,7 @@ impl StackSampler {
 
     fn drain(&mut self) {
         let mut buffer = [0_u8; 1 << 14];
-        // A guest can write as fast as we read.
+        // A guest can write as fast as init reads.
         for _ in 0..MAX_STACK_DUMP_BYTES / buffer.len() {
             match nix::unistd::read(&self.reader, &mut buffer) {
                 Ok(count) if count > 0 => {
@@ -86,7 +85,7 @@ impl StackSampler {
         }
     }
 
-    /// The dumps since the beginning: the guest's word.
+    /// Returns the dumps since [`Self::begin`]; untrusted.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.drain();
         std::mem::take(&mut self.collected)

@@ -1,4 +1,4 @@
-//! From a fresh process to PID 1 of a sandbox: identity, namespaces, fork.
+//! Turns a fresh process into PID 1 of a sandbox: identity, namespaces, fork.
 
 use std::fs;
 use std::io;
@@ -20,14 +20,15 @@ use crate::sys;
 use crate::wire::channel;
 use crate::wire::messages::{InitConfig, UserIdentity};
 
-/// Directories are held open one below the other: deeper than real trees are nested.
+/// Limit of open files: init holds one directory open per level of a tree, and real trees are less
+/// deep.
 const MAX_OPEN_FILES: u64 = 1 << 16;
 
-/// Reads the configuration and becomes the sandbox; returns when it is over.
+/// Reads the configuration and becomes the sandbox; returns when the sandbox is over.
 pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     let (config, descriptors): (InitConfig, Vec<OwnedFd>) = channel::receive_with_descriptors(host)
         .with_context(|| "cannot read the configuration".to_owned())?;
-    // The numbers are the host's; the order is the same.
+    // Descriptors arrive with other numbers, but in the order of the configuration.
     let mut received = descriptors.into_iter();
     let mut next = || -> io::Result<OwnedFd> {
         received.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
@@ -43,7 +44,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
         .then(|| Ok(OwnerNamespaces { repo: next()?, others: next()? }));
     let owners: io::Result<Option<OwnerNamespaces>> = owners.transpose();
     let owners = owners.with_context(|| "cannot take over the owners".to_owned())?;
-    // A terminal's Ctrl-C is for the host, which then ends its sandboxes itself.
+    // A terminal's Ctrl-C goes to the host only, which ends its sandboxes itself.
     nix::unistd::setsid().with_context(|| "cannot start a session".to_owned())?;
     getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard.min(MAX_OPEN_FILES), hard))
@@ -52,14 +53,15 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
         sys::become_subreaper()
             .with_context(|| "cannot become the reaper of orphans".to_owned())?;
         let _kill_descendants = KillDescendantsOnDrop;
-        // An init that copies the tree does not read from the host, so it must die with it.
+        // While init copies the repository it does not read from the host, so it would not notice
+        // its end.
         let die_with_host =
             || sys::die_with_parent().with_context(|| "cannot tie the init to its host".to_owned());
         die_with_host()?;
         let layer = CopiedLayer::new(&config)?;
         if let Some(identity) = config.switch_to {
             switch_to_identity(identity)?;
-            // Another user starts without that tie.
+            // Changing the user clears the parent-death signal.
             die_with_host()?;
         }
         return boot::serve_copied(host, &config, layer, &packed_harness, group);
@@ -71,7 +73,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
             boot::serve_namespaced(host, &config, &host_mounts, &packed_harness, group)
         }
         ForkResult::Parent { child } => {
-            // Only PID 1 may hold the connection: its end tells the host that all is over.
+            // Only PID 1 may hold the connection: the host sees its end when the sandbox is over.
             drop((host_mounts, packed_harness, group));
             sys::close_from(0).with_context(|| "cannot close descriptors".to_owned())?;
             loop {
@@ -86,7 +88,7 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
     }
 }
 
-/// Makes everything that a sandbox is made of, does something in it, and throws it away.
+/// Makes everything that a sandbox consists of, calls `inside`, and removes it again.
 pub(crate) fn try_namespaces(
     inside: impl FnOnce() -> Result<(), InitError>,
 ) -> Result<(), InitError> {
@@ -124,8 +126,8 @@ fn all_namespaces() -> CloneFlags {
         | CloneFlags::CLONE_NEWCGROUP
 }
 
-/// Leaves the host's namespaces. Trees of mounts are taken along, since afterwards the paths may
-/// be out of reach.
+/// Leaves the host's namespaces. Mounts are cloned before, since the paths may be out of reach
+/// afterwards.
 fn enter_namespaces(
     config: &InitConfig,
     owners: Option<&OwnerNamespaces>,
@@ -133,7 +135,8 @@ fn enter_namespaces(
     let unshare =
         |flags| nix::sched::unshare(flags).with_context(|| "cannot create namespaces".to_owned());
     if let Some(identity) = config.switch_to {
-        // Root can read every path and show it with another owner: both before it stops being root.
+        // Only root can read every path and map owners, so mounts are cloned before the user is
+        // changed.
         unshare(CloneFlags::CLONE_NEWNS)?;
         make_mounts_private()?;
         let host_mounts = root::HostMounts::clone_from_host(config, owners)?;
@@ -150,7 +153,7 @@ fn enter_namespaces(
     root::HostMounts::clone_from_host(config, None)
 }
 
-/// Nothing that is mounted from here on shows up outside.
+/// Mounts made from here on do not propagate to the host.
 fn make_mounts_private() -> Result<(), InitError> {
     let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     nix::mount::mount(None::<&str>, "/", None::<&str>, flags, None::<&str>)
@@ -162,11 +165,11 @@ fn switch_to_identity(identity: UserIdentity) -> Result<(), InitError> {
     nix::unistd::setgroups(&[]).with_context(|| "cannot drop groups".to_owned())?;
     nix::unistd::setresgid(gid, gid, gid).with_context(|| "cannot change the group".to_owned())?;
     nix::unistd::setresuid(uid, uid, uid).with_context(|| "cannot change the user".to_owned())?;
-    // Changing the user made /proc/self root's, and the maps are written there.
+    // Changing the user made /proc/self belong to root, and the id maps are written there.
     sys::set_dumpable(true).with_context(|| "cannot stay in charge of /proc/self".to_owned())
 }
 
-/// Inside, the guest is one ordinary user.
+/// Maps the guest's user id inside to the identity outside.
 fn map_identity(identity: UserIdentity) -> Result<(), InitError> {
     let write = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text)

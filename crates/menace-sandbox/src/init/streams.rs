@@ -1,4 +1,4 @@
-//! Standard output and error of the guest: kept up to a limit, counted beyond.
+//! Standard output and error of the guest: kept up to a limit, and counted beyond.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,9 +7,9 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use crate::wire::messages::CapturedStream;
 
-/// A larger pipe means fewer wake-ups for a guest that prints a lot.
+/// A larger pipe wakes init less often for a guest that prints a lot.
 const PIPE_BYTES: i32 = 1 << 20;
-/// The most reads in a row. A pipe can hold this many packets, and no more.
+/// The most reads in a row: a pipe holds at most this many packets.
 const MAX_READS_PER_DRAIN: usize = 1 << 10;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl OutputStream {
     pub(crate) fn new() -> io::Result<Self> {
         let (reader, writer) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        // May be beyond what the user's pipes may take in all: then it stays small.
+        // Fails when the user's pipes exceed their total limit: then the pipe stays small.
         let _ = fcntl(&writer, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
         Ok(Self { reader, writer, captured: CapturedStream::default(), max_kept_bytes: 0 })
     }
@@ -37,7 +37,7 @@ impl OutputStream {
         self.reader.as_fd()
     }
 
-    /// Starts anew, for a call that may have `keep` bytes kept.
+    /// Discards the last call's output, and keeps up to `keep` bytes from now on.
     pub(crate) fn begin(&mut self, keep: u64) {
         // A guest can switch the pipe it shares with all calls to non-blocking; undo that.
         let _ = fcntl(&self.writer, FcntlArg::F_SETFL(OFlag::empty()));
@@ -46,7 +46,7 @@ impl OutputStream {
         self.captured = CapturedStream::default();
     }
 
-    /// Reads what is there, up to a bound: a guest can write as fast as we read.
+    /// Reads what is in the pipe, up to a bound: a guest can write as fast as init reads.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0_u8; 1 << 14];
         for _ in 0..MAX_READS_PER_DRAIN {

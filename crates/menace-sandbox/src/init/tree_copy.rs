@@ -1,4 +1,4 @@
-//! Copies files and whole trees, whatever a guest has made of them.
+//! Copies files and directory trees, whatever a guest has put into them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,17 +15,17 @@ use nix::unistd::{Gid, Uid, Whence, fchownat, lseek};
 use crate::directory::{EntryMetadata, InaccessiblePolicy, OpenDirectory};
 use crate::wire::messages::UserIdentity;
 
-/// Copies what `from` has under a name to `to`, where nothing of that name may be. What is neither
-/// file nor link, directory or pipe cannot be copied, and is not.
+/// Copies the entry `name` of `from` to `to`, where it must not exist. Entries other than files,
+/// links, directories and pipes are left out.
 pub(super) fn copy_entry(from: &OpenDirectory, to: &OpenDirectory, name: &OsStr) -> io::Result<()> {
     let copier = TreeCopier { owner: None, shut: InaccessiblePolicy::MakeAccessible };
     let pair = copier.copy_one(from, to, name)?;
     pair.map_or(Ok(()), |pair| copier.copy_below(pair))
 }
 
-/// Copies all that is in `from`, and its mode, to an empty directory.
+/// Copies everything in `from`, and its mode, to an empty directory.
 ///
-/// The copies belong to `owner`, or to this process where there is none.
+/// The copies belong to `owner`, or to this process if there is none.
 pub(super) fn copy_tree(
     from: &OpenDirectory,
     to: &OpenDirectory,
@@ -42,7 +42,7 @@ struct TreeCopier {
     shut: InaccessiblePolicy,
 }
 
-/// A directory that is being copied.
+/// A directory whose content is being copied.
 struct CopyFrame {
     from: OpenDirectory,
     to: OpenDirectory,
@@ -66,7 +66,7 @@ impl TreeCopier {
         Ok(())
     }
 
-    /// Copies one entry; of a directory, what is in it is still to be copied.
+    /// Copies one entry; the content of a directory is still to be copied.
     fn copy_one(
         &self,
         from: &OpenDirectory,
@@ -101,7 +101,7 @@ impl TreeCopier {
         Ok(None)
     }
 
-    /// Mode and times last: filling it needs the one and changes the other.
+    /// Sets mode and times last: copying the content needs write permission, and changes the times.
     fn finish_directory(&self, mut pair: CopyFrame) -> io::Result<()> {
         pair.to.keep_current_mode();
         self.copy_attributes(pair.to.file(), &pair.found)
@@ -117,7 +117,7 @@ impl TreeCopier {
     }
 }
 
-/// Holes stay holes. Does not wait for a process that makes the file longer meanwhile.
+/// Copies the data without filling holes. Ends at `size`, even if a process appends meanwhile.
 fn copy_data(mut source: File, mut copy: &File, size: u64) -> io::Result<()> {
     let mut at = 0;
     while at < size
@@ -202,7 +202,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let (from, to) = (top.path().join("from"), top.path().join("copies/from"));
         fs::create_dir(&from).unwrap();
-        // Deeper than a path can name, by moving each into the next.
+        // Makes a tree deeper than a path can name, by moving each directory into the next.
         for _ in 0..100 {
             let (outer, name) = (top.path().join("outer"), "d".repeat(200));
             fs::create_dir(&outer).unwrap();

@@ -1,7 +1,7 @@
-//! Records a directory tree, to be compared with an earlier record.
+//! Scans a directory tree, for comparison with an earlier scan.
 //!
-//! Directories go by number and are opened one below the other, so that neither the depth of a tree
-//! nor the length of a path matters; a guest can make both larger than the kernel can name.
+//! Directories have numbers and are opened one below the other, so that neither the depth of a tree
+//! nor the length of a path matters; a guest can exceed what the kernel accepts as a path.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use crate::directory::{EntryMetadata, InaccessiblePolicy, OpenDirectory};
 /// The number of the directory at the top.
 pub(super) const TOP_DIRECTORY_NUMBER: u32 = 0;
 
-/// What is compared: a guest can set the times of a file, but not this one.
+/// The properties that are compared. A guest can set a file's times, but not `changed_at` (ctime).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanEntryStamp {
     mode: u32,
@@ -31,9 +31,9 @@ pub(super) struct ScanEntryStamp {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanEntry {
     stamp: ScanEntryStamp,
-    /// What it takes, which is less than its size when it has holes.
+    /// Allocated bytes, which are fewer than the size when the file has holes.
     bytes: u64,
-    /// The number of a directory.
+    /// The number, if the entry is a directory.
     directory: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl ScanEntry {
     fn new(found: &EntryMetadata, directory: Option<u32>) -> Self {
         let mode = found.mode();
         let stamp = if found.is_directory() {
-            // Whatever happens in it shows there.
+            // Of a directory only the mode is compared; its entries are compared themselves.
             ScanEntryStamp { mode, inode: 0, size: 0, changed_at: (0, 0) }
         } else {
             ScanEntryStamp {
@@ -62,21 +62,21 @@ impl ScanEntry {
         self.has_kind(SFlag::S_IFREG)
     }
 
-    /// Of something like a socket there is no copy.
+    /// Sockets and devices cannot be copied.
     fn can_be_copied(&self) -> bool {
         let kinds = [SFlag::S_IFREG, SFlag::S_IFDIR, SFlag::S_IFLNK, SFlag::S_IFIFO];
         kinds.into_iter().any(|kind| self.has_kind(kind))
     }
 
-    /// It can be one of the other; when each was made does not matter.
+    /// Whether one is a copy of the other, whatever the times and inodes.
     fn is_like_copy_of(&self, other: &Self) -> bool {
         const COMPARED_MODE_BITS: u32 = SFlag::S_IFMT.bits() | 0o777;
         self.stamp.mode & COMPARED_MODE_BITS == other.stamp.mode & COMPARED_MODE_BITS
             && self.stamp.size == other.stamp.size
     }
 
-    /// Only Menace changed it: to read what its owner may not read, its mode is changed for a
-    /// moment.
+    /// Whether the only change is that Menace itself made the file readable for a moment, which
+    /// changes its ctime.
     fn differs_only_by_our_chmod(&self, before: &Self) -> bool {
         let stamp_of_then = ScanEntryStamp { changed_at: before.stamp.changed_at, ..self.stamp };
         self.is_file() && self.stamp.mode & 0o400 == 0 && stamp_of_then == before.stamp
@@ -95,32 +95,33 @@ impl ScanEntry {
     }
 }
 
-/// Something that is there and was not, or was and is not, or is not what it was.
+/// An entry that was created, changed or deleted.
 #[derive(Debug)]
 pub(super) struct TreeDifference<'a> {
     pub(super) what: FileChangeKind,
-    /// The number of the directory.
+    /// The number of the directory that the entry is in.
     pub(super) parent: u32,
     pub(super) name: &'a OsStr,
-    /// As it is; as it was when it is gone.
+    /// The present entry, or the former one if it was deleted.
     pub(super) entry: &'a ScanEntry,
-    /// The directory that it is in is itself no difference.
+    /// Whether the directory that contains it is no difference itself.
     pub(super) topmost: bool,
-    /// A directory then and now: only its mode can differ.
+    /// A directory before and after: only its mode has changed.
     pub(super) only_mode: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct TreeScan {
-    /// By the number of the directory and the name in it.
+    /// The entries, by the number of their directory and their name.
     entries: BTreeMap<(u32, OsString), ScanEntry>,
-    /// The directory above each directory, and its name there.
+    /// For each directory, the number of its parent and its name there.
     locations: BTreeMap<u32, (u32, OsString)>,
     pub(super) written: LayerDiskUsage,
 }
 
 impl TreeScan {
-    /// Looks at everything below `top`. Directories that are where `like` has one get its numbers.
+    /// Scans everything below `top`. A directory gets the number that it has in `like`, if it is
+    /// there.
     pub(super) fn scan(top: &OpenDirectory, like: Option<&Self>) -> io::Result<Self> {
         let mut scan = Self::default();
         let mut fresh = like.map_or(TOP_DIRECTORY_NUMBER, Self::last_number);
@@ -145,8 +146,8 @@ impl TreeScan {
         Ok(scan)
     }
 
-    /// Whether this equals `expected`, but for `restored` entries, which are copies of what they
-    /// were.
+    /// Whether this scan equals `expected`, except for `restored` entries, which have to be copies
+    /// of the expected ones.
     pub(super) fn is_restored(&self, expected: &Self, restored: &[TreeDifference<'_>]) -> bool {
         let restored: BTreeSet<_> = restored.iter().map(|one| (one.parent, one.name)).collect();
         self.differences_since(expected).iter().all(|one| {
@@ -161,7 +162,7 @@ impl TreeScan {
         })
     }
 
-    /// Whether no other process changed anything since.
+    /// Whether no other process has changed anything since `before`.
     pub(super) fn is_unchanged_since(&self, before: &Self) -> bool {
         self.differences_since(before).iter().all(|one| {
             let key = (one.parent, one.name.to_owned());
@@ -179,7 +180,7 @@ impl TreeScan {
         number == TOP_DIRECTORY_NUMBER || self.locations.contains_key(&number)
     }
 
-    /// What a directory is called where it is; nothing for the top.
+    /// The parent's number and the name of a directory; nothing for the top.
     pub(super) fn location(&self, number: u32) -> Option<(u32, &OsStr)> {
         self.locations.get(&number).map(|(parent, name)| (*parent, name.as_os_str()))
     }
@@ -193,7 +194,7 @@ impl TreeScan {
         names.into_iter().rev().collect()
     }
 
-    /// What is different from how it was `before`; this scan has the other one's numbers.
+    /// The differences to `before`; this scan must have been made with the other's numbers.
     pub(super) fn differences_since<'a>(&'a self, before: &'a Self) -> Vec<TreeDifference<'a>> {
         let mut differences = Vec::new();
         let mut now = self.entries.iter().peekable();
@@ -228,7 +229,7 @@ impl TreeScan {
     }
 }
 
-/// What lies below `top`, without remembering any of it, for as long as it is worth to `go_on`.
+/// Measures everything below `top` without recording it; ends when `go_on` returns false.
 pub(super) fn measure(
     top: &OpenDirectory,
     mut go_on: impl FnMut() -> bool,
@@ -249,8 +250,8 @@ struct ScanFrame {
     number: u32,
 }
 
-/// Visits everything below `top`, directories before what is in them. The visitor is given the
-/// number of the directory and a name in it, and gives directories their number.
+/// Visits everything below `top`, directories before their content. The visitor receives the number
+/// of the directory and a name in it, and returns the number of a subdirectory.
 fn walk(
     top: &OpenDirectory,
     shut: InaccessiblePolicy,
@@ -267,7 +268,7 @@ fn walk(
             frames.pop();
             continue;
         };
-        // Gone meanwhile.
+        // The entry is gone meanwhile.
         let Ok(found) = last.directory.entry_metadata(&name) else { continue };
         let ControlFlow::Continue(number) = visit(last.number, &name, &found) else {
             return Ok(());
@@ -286,7 +287,7 @@ fn walk(
     Ok(())
 }
 
-/// Gone meanwhile, or replaced by something else.
+/// The directory was removed meanwhile, or replaced by something else.
 fn is_no_directory_now(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP))
 }

@@ -26,14 +26,16 @@ use crate::sys;
 use crate::wire::{channel, harness};
 use menace_model::format_error_chain;
 
-/// Above what careless code closes ("everything up to 100").
+/// Descriptors of the harness start here, above those that careless code closes ("everything up to
+/// 100").
 const CONTROL_FD: RawFd = 900;
 const CALL_FD: RawFd = 901;
 const MAILBOX_FD: RawFd = 902;
-/// Until Python has started. This high, because no supervisor answers yet when it is first used.
+/// Carries errors until Python has started. Above 900 too, because the filter allows writing there
+/// without a supervisor.
 const BOOT_FD: RawFd = 903;
 const STACK_DUMP_FD: RawFd = 904;
-/// What the confined process begins with when something is wrong, and when nothing is.
+/// The first byte that the confined process sends: an error message follows, or all is well.
 pub(super) const ERROR_MARK: u8 = b'!';
 const OK_MARK: u8 = b'.';
 const BUNDLE_FD: RawFd = 905;
@@ -45,14 +47,14 @@ pub(crate) struct ProcessConfinement<'a> {
     pub allowed_paths: &'a AllowedPaths,
     pub group: Option<&'a CgroupFiles>,
     pub open_files: u64,
-    /// When no control group counts processes.
+    /// The limit on processes, where no control group counts them.
     pub processes: Option<u64>,
-    /// No confinement at all was asked for.
+    /// Whether the user requested no confinement at all.
     pub unsafe_tier: bool,
 }
 
 impl ProcessConfinement<'_> {
-    /// What there is of what was asked for.
+    /// The requested limits, lowered to the hard limits of this process.
     pub(crate) fn compute_ceilings(&self) -> LimitCeilings {
         let at_most = |wanted: u64, resource| wanted.min(hard_limit(resource));
         LimitCeilings {
@@ -67,30 +69,30 @@ pub(crate) struct Zygote {
     pub pid: i32,
     pub pidfd: OwnedFd,
     pub control: UnixStream,
-    /// To the process that was forked for the next call.
+    /// The socket to the process that was forked for the next call.
     pub call_socket: UnixStream,
     pub notify_handler: Option<NotifyHandler>,
     pub landlocked: LandlockStatus,
-    /// A fork for the next call was requested.
+    /// Whether a fork for the next call was requested.
     pub fork_requested: bool,
-    /// Mappings of code that are private already.
+    /// Start addresses of mappings that [`super::mappings`] has given a private page.
     pub private_code_mappings: BTreeSet<u64>,
     attaching: Option<CgroupAttachTask>,
 }
 
-/// Receives denied system calls and has the syscall supervisor decide on them.
+/// Receives notified system calls and has the syscall supervisor decide on them.
 #[derive(Debug)]
 pub(crate) struct NotifyHandler {
     pub listener: NotifyListener,
     pub supervisor: SyscallSupervisor,
 }
 
-/// What is started.
+/// The interpreter, its arguments, and the descriptors that it inherits.
 #[derive(Debug)]
 pub(crate) struct ZygoteProgram<'a> {
     pub python: PathBuf,
     pub harness: PathBuf,
-    /// What of the harness is not in a file of its own.
+    /// The modules of the harness that are not files of their own, packed into one file.
     pub bundle: &'a File,
     pub environment: Vec<(String, String)>,
     pub directory: PathBuf,
@@ -180,13 +182,15 @@ impl Zygote {
         }
     }
 
-    /// Nothing untrusted may run before: until then, only the interpreter and the harness did.
+    /// Waits until the zygote is in its control group. To be called before untrusted code runs; so
+    /// far only the interpreter and the harness have run.
     pub(crate) fn join_group(&mut self) -> Result<(), InitError> {
         let attached = self.attaching.take().map_or(Ok(()), CgroupAttachTask::wait);
         attached.map_err(|error| InitError::Refused(format_error_chain(&error)))
     }
 
-    /// The exec of Python may itself need a decision of the supervisor.
+    /// Waits until Python has been executed. The `execve` itself may notify the supervisor, so
+    /// notifications are answered meanwhile.
     fn wait_for_exec(&mut self, boot: &UnixStream) -> Result<(), InitError> {
         loop {
             let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
@@ -196,7 +200,8 @@ impl Zygote {
             poll(&mut fds, PollTimeout::NONE)
                 .with_context(|| "cannot wait for Python".to_owned())?;
             if fds[0].any() == Some(true) {
-                // Closed by a successful exec; otherwise it says what failed.
+                // The kernel closes the socket at a successful exec; otherwise an error message
+                // comes.
                 let mut text = String::new();
                 let _ = boot.take(4096).read_to_string(&mut text);
                 return match text.strip_prefix(char::from(ERROR_MARK)) {
@@ -214,12 +219,13 @@ impl Zygote {
     }
 }
 
-/// Readable, and not merely hung up: a listener hangs up when no confined process is left.
+/// Readable, not merely hung up: the listener hangs up when no confined process is left.
 pub(crate) fn is_readable(fd: &PollFd<'_>) -> bool {
     fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
 }
 
-/// The child's side: everything that cannot be taken back, in the order that still allows the next.
+/// Runs in the child: applies limits, Landlock and the filter, in an order in which none prevents
+/// the next.
 pub(crate) fn confine_self(
     confinement: &ProcessConfinement<'_>,
     boot: &UnixStream,
@@ -249,18 +255,18 @@ pub(crate) fn confine_self(
     report(&landlocked)?;
     let listener = confine::install_filter(confinement.policy, &landlocked).map_err(refused)?;
     if sys::send_descriptor(boot.as_fd(), OK_MARK, listener.as_fd()).is_err() {
-        // An error message takes memory, and no supervisor would answer.
+        // Allocating an error message might notify the listener, and no process answers.
         sys::exit_now(127);
     }
     Ok(())
 }
 
-/// The most that this process may give itself or others.
+/// The hard limit of this process, which neither it nor its children can exceed.
 fn hard_limit(resource: Resource) -> u64 {
     nix::sys::resource::getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard)
 }
 
-/// The listener for denied system calls, and what Landlock holds.
+/// Receives the seccomp listener, and what Landlock restricts.
 pub(crate) fn receive_listener(
     boot: &UnixStream,
 ) -> Result<(Option<OwnedFd>, LandlockStatus), InitError> {
@@ -277,7 +283,7 @@ pub(crate) fn receive_listener(
     Ok((descriptors.pop(), landlocked))
 }
 
-/// What went wrong over there, if that is what comes.
+/// If the mark announces an error, reads and returns it.
 fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
     if mark != ERROR_MARK {
         return Ok(());
@@ -290,7 +296,7 @@ fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
 impl ZygoteProgram<'_> {
     fn build_arguments(&self) -> Result<Vec<CString>, InitError> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
-        // Not `-I`: it would ignore PYTHONHASHSEED. The environment is ours anyway, and the harness
+        // Not `-I`: it would ignore PYTHONHASHSEED. Init sets the environment, and the harness
         // takes its own directory off the path. With `-S`, no `.pth` file runs before the harness.
         [
             text(&self.python),
@@ -317,7 +323,7 @@ impl ZygoteProgram<'_> {
             .collect()
     }
 
-    /// Puts every descriptor where the harness expects it.
+    /// Moves the descriptors to the numbers that the harness expects.
     fn place_descriptors(
         &self,
         control: &UnixStream,

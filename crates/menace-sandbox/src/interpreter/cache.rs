@@ -1,4 +1,4 @@
-//! Remembers what an interpreter answered, for as long as nothing that it depends on has changed.
+//! Caches an interpreter's answer to the probe, until something that it depends on has changed.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use super::HarnessSource;
 use super::find::FoundInterpreter;
 use super::probe::{self, InterpreterDescription};
 
-/// Where the answer of one interpreter is kept.
+/// The file with the cached answer of one interpreter.
 #[derive(Debug)]
 pub(super) struct InterpreterCacheSlot {
     path: PathBuf,
@@ -21,13 +21,14 @@ pub(super) struct InterpreterCacheSlot {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CachedProbeAnswer {
-    /// Directories and files with the time of their last change; `None` is one that does not exist.
+    /// Directories and files that the answer depends on, with their modification times; `None`
+    /// stands for one that does not exist.
     watched: Vec<(PathBuf, Option<ModificationTime>)>,
     answer: String,
 }
 
 impl InterpreterCacheSlot {
-    /// `None` where the interpreter cannot be distinguished from another by its file.
+    /// `None` where the interpreter's file does not identify it.
     pub(super) fn new(
         directory: &Path,
         found: &FoundInterpreter,
@@ -61,7 +62,7 @@ impl InterpreterCacheSlot {
         Some(Self { path: directory.join(name) })
     }
 
-    /// The answer, if it is whole and still true.
+    /// The cached answer, if the file is intact and nothing it depends on has changed.
     pub(super) fn load(&self) -> Option<String> {
         let text = fs::read_to_string(&self.path).ok()?;
         let (sum, body) = text.split_once('\n')?;
@@ -73,7 +74,7 @@ impl InterpreterCacheSlot {
         is_true.then_some(cached.answer)
     }
 
-    /// Keeps an answer; readers see the old file or the new one, never a part.
+    /// Stores an answer atomically: readers see the old file or the new one.
     pub(super) fn store(
         &self,
         answer: String,

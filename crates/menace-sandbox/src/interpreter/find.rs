@@ -1,4 +1,5 @@
-//! Finds the Python of a repository without running a line that the repository could have written.
+//! Finds the Python of a repository without running anything that the repository could have
+//! written.
 //!
 //! A virtual environment inside the repository is untrusted: its `python` may be a program of its
 //! own, its `pyvenv.cfg` may name a standard library of its own. So it is only read here, and no
@@ -19,14 +20,14 @@ use super::{InterpreterError, InterpreterOrigin, InterpreterSearch, shim, trust}
 const CONFIG_FILE: &str = "pyvenv.cfg";
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
-/// An interpreter that may be asked about itself.
+/// An interpreter that may be run with `probe.py`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundInterpreter {
-    /// As the guest must start it.
+    /// The path with which the guest starts it.
     pub(super) executable: PathBuf,
-    /// What that is once links are followed.
+    /// The same path with all links resolved.
     pub(super) real_path: PathBuf,
-    /// What is started on the host to describe it.
+    /// The program that is started on the host to describe the interpreter.
     pub(super) base_executable: PathBuf,
     pub(super) venv: Option<VirtualEnvironment>,
     pub(super) origin: InterpreterOrigin,
@@ -38,11 +39,11 @@ pub(super) struct VirtualEnvironment {
     pub(super) directory: PathBuf,
     pub(super) config: String,
     pub(super) system_site: bool,
-    /// Whether the repository could have written it.
+    /// Whether the repository could have written the environment.
     pub(super) untrusted: bool,
 }
 
-/// An interpreter that is looked at when its turn comes: looking behind a shim takes long.
+/// An interpreter that is examined when its turn comes, since resolving a shim takes long.
 #[derive(Debug)]
 pub(super) enum InterpreterCandidate<'a> {
     Flag(&'a Path),
@@ -64,8 +65,9 @@ impl InterpreterCandidate<'_> {
     }
 }
 
-/// The candidates, best first; each may turn out to be unfit when it is asked. A broken choice of
-/// the user or of the repository is an error, not a reason to look further.
+/// The candidates, best first; one may turn out to be unsuitable when it is examined. When the user
+/// or the repository has chosen an interpreter that does not work, that is an error: no other one
+/// is tried.
 pub(super) fn list_candidates<'a>(
     search: &InterpreterSearch<'a>,
 ) -> Result<Vec<InterpreterCandidate<'a>>, InterpreterError> {
@@ -112,7 +114,7 @@ fn find_flagged(
     flag: &Path,
 ) -> Result<FoundInterpreter, InterpreterError> {
     let missing = || InterpreterError::NoSuchExecutable { path: flag.to_owned() };
-    // A bare word is a name on the PATH, as in a shell.
+    // A name without a slash is searched on the PATH, as in a shell.
     let path = if flag.as_os_str().as_bytes().contains(&b'/') || flag.is_dir() {
         std::path::absolute(flag).map_err(|_| missing())?
     } else {
@@ -125,7 +127,7 @@ fn find_flagged(
     inspect_executable(search, &path, InterpreterOrigin::Flag)
 }
 
-/// Executables of that name.
+/// Executables of that name on the PATH.
 fn find_on_path<'a>(
     search: &'a InterpreterSearch<'_>,
     name: &'a OsStr,
@@ -135,7 +137,7 @@ fn find_on_path<'a>(
         .filter(|path| is_executable(path))
 }
 
-/// Relative entries of the PATH would mean the directory we stand in.
+/// Relative entries of the PATH are skipped: they would mean the current directory.
 pub(super) fn path_directories<'a>(
     search: &'a InterpreterSearch<'_>,
 ) -> impl Iterator<Item = &'a Path> {
@@ -215,7 +217,7 @@ fn resolve_executable(
     }
 }
 
-/// What the repository brings along is never run on the host, unless the user names it.
+/// Refuses to run a program of the repository on the host, unless the user named it.
 fn refuse_untrusted(
     search: &InterpreterSearch<'_>,
     executable: &Path,
@@ -224,7 +226,8 @@ fn refuse_untrusted(
 ) -> Result<(), InterpreterError> {
     let is_trusted = match origin {
         InterpreterOrigin::Flag => true,
-        // A link of the repository may lead to any program of the host.
+        // A link in the repository may lead to any program of the host, so the name is checked,
+        // too.
         _ if trust::leads_through_repository(search, executable) => {
             trust::is_trusted_location(search, base) && is_named_python(base)
         }
@@ -240,8 +243,8 @@ fn refuse_untrusted(
     }
 }
 
-/// A path that leads into the repository, written with the repository's real name: inside of a
-/// sandbox it has another, which takes that one's place. Links beyond that count as they are.
+/// Replaces the part of a path that leads to the repository by the repository's canonical path,
+/// which the sandbox maps to its own. Links inside of the repository are kept.
 pub(super) fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) -> PathBuf {
     let is_repository =
         |above: &&Path| fs::canonicalize(above).is_ok_and(|real| real == search.repository);
@@ -249,7 +252,8 @@ pub(super) fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) 
     inner.map_or_else(|| path.to_owned(), |inner| search.repository.join(inner))
 }
 
-/// pyenv and asdf have scripts, mise and rye link to themselves.
+/// Whether it is a version manager's shim: pyenv and asdf use scripts, mise and rye link to their
+/// own program.
 fn is_shim(real: &Path) -> bool {
     let mut start = [0; 2];
     let is_script = File::open(real)
@@ -260,12 +264,12 @@ fn is_shim(real: &Path) -> bool {
 
 fn is_named_python(real: &Path) -> bool {
     let name = real.file_name().unwrap_or_default().as_bytes();
-    // NixOS wraps: `.python3.11-wrapped`.
+    // NixOS wraps the program: `.python3.11-wrapped`.
     let name = name.strip_prefix(b".").unwrap_or(name);
     name.starts_with(b"python") || name.starts_with(b"pypy")
 }
 
-/// `pyvenv.cfg` stands beside the executable or one directory up; that is where Python looks.
+/// Reads `pyvenv.cfg`, which Python expects beside the executable or one directory up.
 fn find_venv(
     search: &InterpreterSearch<'_>,
     executable: &Path,
@@ -346,8 +350,8 @@ fn config_value<'a>(config: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// The interpreter that a virtual environment was made from: where its `python` leads, or for a
-/// copied one the program of the same kind in its `home`.
+/// The interpreter that a virtual environment was made from: the target of its `python` link, or,
+/// if that is a copy, the program of the same name in its `home`.
 fn find_base(
     search: &InterpreterSearch<'_>,
     venv: &VirtualEnvironment,

@@ -1,7 +1,7 @@
-//! The Python that guests run with: the target's own, found, asked about itself, described.
+//! Finds and describes the Python interpreter that guests run with.
 //!
-//! `--python`, else the repository's virtual environment, else the PATH, past the scripts of
-//! version managers. What to do with the answer (mounts, command lines) is left to the sandbox.
+//! It is the one of `--python`, else of the repository's virtual environment, else on the PATH,
+//! behind the shims of version managers. The sandbox decides how to mount and start it.
 //!
 //! Invariant: nothing that the repository could have written runs on the host, be it a `python`, a
 //! `.pth` file or a standard library that a `pyvenv.cfg` points to, and nothing that it merely
@@ -31,30 +31,30 @@ use probe::InterpreterDescription;
 /// The newest Python that the tests run with.
 const NEWEST_TESTED_VERSION: (u8, u8) = (3, 13);
 
-/// Where to look, and what to prepare.
+/// Where to search, and the harness to compile.
 #[derive(Debug, Clone, Copy)]
 pub struct InterpreterSearch<'a> {
     /// `--python`: a path, a name on the PATH, or the directory of a virtual environment.
     pub python: Option<&'a Path>,
     pub repository: &'a Path,
     pub path: &'a OsStr,
-    /// For version managers, which find their files there.
+    /// Version managers find their files there.
     pub home: Option<&'a Path>,
-    /// The guest harness.
+    /// The files of the guest harness.
     pub sources: &'a [HarnessSource],
-    /// Where answers are remembered; without it every search asks anew.
+    /// The directory of cached answers; without one every search runs the interpreter.
     pub cache: Option<&'a Path>,
 }
 
 /// A Python file of the guest harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HarnessSource {
-    /// As tracebacks will show it, with `.py` at the end.
+    /// The name that tracebacks show, with `.py` at the end.
     pub name: String,
     pub text: String,
 }
 
-/// What chose the interpreter.
+/// How the interpreter was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterpreterOrigin {
@@ -66,12 +66,14 @@ pub enum InterpreterOrigin {
 /// An interpreter that the guest harness can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PythonInterpreter {
-    /// What the guest takes it for: of a virtual environment its own path, beside which Python
-    /// finds `pyvenv.cfg`. Started by guests only: the repository may have written it.
+    /// The interpreter as guests see it (`sys.executable`): for a virtual environment its own path,
+    /// beside which Python finds `pyvenv.cfg`. Only guests start it: the repository may have
+    /// written it.
     pub executable: PathBuf,
-    /// What a sandbox starts: of a virtual environment, the Python that it was made from.
+    /// The program that a sandbox starts: for a virtual environment, the Python that it was made
+    /// from.
     pub program: PathBuf,
-    /// Where that leads once links are followed.
+    /// `executable` with all links resolved.
     pub real: PathBuf,
     pub version: (u8, u8, u8),
     pub implementation: String,
@@ -80,17 +82,18 @@ pub struct PythonInterpreter {
     /// `sys.path` of `python -I`.
     pub paths: Vec<PathBuf>,
     pub stdlib: PathBuf,
-    /// What the guest must be able to read besides the system's directories and the repository.
-    pub needs: Vec<PathBuf>,
-    /// What Python or `.pth` files ask for and is not in `needs`: too broad, or asked for by the
+    /// Paths that the guest must be able to read besides the system's directories and the
     /// repository.
+    pub needs: Vec<PathBuf>,
+    /// Paths that Python or `.pth` files refer to and that are not in `needs`: too broad, or
+    /// referred to by the repository.
     pub withheld: Vec<PathBuf>,
     pub soabi: String,
     pub cache_tag: String,
     /// The magic number of its byte code, as hexadecimal digits.
     pub magic: String,
     pub origin: InterpreterOrigin,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// The repository has no part in what `site` runs: `.pth` files, `sitecustomize`.
     #[serde(skip)]
@@ -100,8 +103,8 @@ pub struct PythonInterpreter {
 }
 
 impl PythonInterpreter {
-    /// It has `sys.monitoring`, which reports each line once; what there was before slows down
-    /// all.
+    /// Whether it has `sys.monitoring`, which can report each line only once. Tracing in older
+    /// versions slows down everything.
     pub fn has_monitoring(&self) -> bool {
         self.version >= (3, 12, 0)
     }
@@ -111,9 +114,9 @@ impl PythonInterpreter {
         (self.prefix != self.base_prefix).then_some(&self.prefix)
     }
 
-    /// Finds the interpreter of a repository and asks it about itself.
+    /// Finds the interpreter of a repository and runs the probe with it.
     pub fn find(search: &InterpreterSearch<'_>) -> Result<Self, InterpreterError> {
-        // Under its real name, which tells what lies in it from what does not.
+        // The canonical path, which shows whether other canonical paths lie in it.
         let real = std::fs::canonicalize(search.repository);
         let repository = real.as_deref().unwrap_or(search.repository);
         let search = &InterpreterSearch { repository, ..*search };
@@ -134,7 +137,8 @@ impl PythonInterpreter {
         Err(first_error.unwrap_or(InterpreterError::NotFound { tried: Vec::new() }))
     }
 
-    /// The guest harness, each file as `.pyc` that is never checked against a source.
+    /// The guest harness, each file as `.pyc` with an unchecked hash, which Python never compares
+    /// with a source.
     pub fn compiled_harness(&self) -> &[(String, Vec<u8>)] {
         &self.compiled
     }
@@ -215,7 +219,7 @@ impl PythonInterpreter {
     }
 }
 
-/// Why there is no interpreter.
+/// Why no interpreter can be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InterpreterError {
     #[error(

@@ -1,4 +1,5 @@
-//! Which directories and files a guest must see for its interpreter to work. Pure, but for links.
+//! Determines which directories and files a guest must see for its interpreter to work. Reads
+//! nothing but links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::init::paths;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct InterpreterNeeds {
     pub(super) shown: Vec<PathBuf>,
-    /// Asked for, but too broad to show, or asked for by the repository itself.
+    /// Referred to, but too broad to show, or referred to by the repository itself.
     pub(super) withheld: Vec<PathBuf>,
 }
 
@@ -21,7 +22,7 @@ pub(super) fn compute(
     repository: &Path,
     home: Option<&Path>,
 ) -> InterpreterNeeds {
-    // A directory at the top, or one with all files of the user, is too much to show.
+    // A directory at the top of the file system, or one above the user's home, is too broad.
     let is_vast = |path: &Path| {
         path.components().count() <= 2 || home.is_some_and(|home| home.starts_with(path))
     };
@@ -72,7 +73,7 @@ pub(super) fn compute(
     needs
 }
 
-/// Of a prefix that holds other things too, only what belongs to Python.
+/// For a prefix that has other things in it, too: only the directories that belong to Python.
 fn python_paths_below(described: &InterpreterDescription, prefix: &Path) -> Vec<PathBuf> {
     described
         .paths
@@ -83,8 +84,8 @@ fn python_paths_below(described: &InterpreterDescription, prefix: &Path) -> Vec<
         .collect()
 }
 
-/// What exists and is not shown anyway, each also under its real name, without what lies in
-/// another.
+/// Existing paths that are not visible anyway, each also under its canonical path, without those
+/// that lie below another one.
 fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = paths
         .into_iter()
@@ -114,7 +115,7 @@ fn is_below_any(path: &Path, others: &[PathBuf]) -> bool {
     others.iter().any(|other| path.starts_with(other))
 }
 
-/// Without `..`, which `/usr/lib/python3/../x` has; links on the way are kept.
+/// Removes `..`, as in `/usr/lib/python3/../x`; links are kept.
 fn normalize_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -133,7 +134,7 @@ mod tests {
     use super::super::InterpreterOrigin;
     use super::*;
 
-    /// What an interpreter of the system needs that says this about itself.
+    /// The needs of a system interpreter with a changed description.
     fn compute_paths(
         change: impl FnOnce(&mut InterpreterDescription),
         repository: &Path,

@@ -49,9 +49,11 @@ def mapped_directories(directory: str, line: str) -> list:
         tree = ast.parse("\n".join(lines_of(os.path.join(directory, name.group(1) + ".py"))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found = []
+    found: list = []
     for node in tree.body:
-        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if any(getattr(target, "id", None) == "MAPPING" for target in targets):
             try:
                 mapping = ast.literal_eval(node.value)
@@ -119,7 +121,8 @@ def compiled(sources: list) -> list:
     for name, text in sources:
         source = text.encode("utf-8")
         code = compile(source, name, "exec", dont_inherit=True, optimize=0)
-        content = _bootstrap_external._code_to_hash_pyc(code, util.source_hash(source), False)
+        make = _bootstrap_external._code_to_hash_pyc  # type: ignore[attr-defined]
+        content = make(code, util.source_hash(source), False)
         found.append([name + "c", bytes(content).hex()])
     return found
 

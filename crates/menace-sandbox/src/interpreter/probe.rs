@@ -1,4 +1,4 @@
-//! Asks a Python about itself, once, and has it compile the guest harness.
+//! Runs `probe.py` with a Python once: describes the interpreter and compiles the guest harness.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ struct ProbeVenvRequest<'a> {
     system_site: bool,
 }
 
-/// What `probe.py` answers.
+/// The answer of `probe.py`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case", deny_unknown_fields)]
 enum ProbeAnswer {
@@ -38,7 +38,7 @@ enum ProbeAnswer {
     Uncompilable { name: String, message: String },
 }
 
-/// An interpreter, as it describes itself.
+/// An interpreter's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterpreterDescription {
@@ -81,7 +81,7 @@ impl TryFrom<String> for HexBytes {
     }
 }
 
-/// Runs the probe; the answer as text, to be cached.
+/// Runs the probe; returns its answer as text, to be cached.
 pub(super) fn run_probe(
     found: &FoundInterpreter,
     sources: &[HarnessSource],
@@ -118,7 +118,7 @@ pub(super) fn run_probe(
     String::from_utf8(answer).map_err(|_| unreadable_answer(found, "not UTF-8", None))
 }
 
-/// Reads an answer and refuses what the guest harness cannot run on.
+/// Parses an answer; an error when the guest harness cannot run on this interpreter.
 pub(super) fn parse_answer(
     found: &FoundInterpreter,
     answer: &str,

@@ -1,4 +1,4 @@
-//! Real interpreters: the system's, and every one that pyenv has.
+//! Tests with real interpreters: the system's, and every one that pyenv has installed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,9 +17,9 @@ fn home() -> PathBuf {
     std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default()
 }
 
-/// A Python of pyenv, which has 3.6 to 3.13 where these are tested.
+/// A Python that pyenv has installed; the test machine has 3.6 to 3.13.
 ///
-/// Elsewhere the system's Python has to do, but never in CI, where it would go unnoticed.
+/// Without pyenv the system's Python is used, but not in CI, where that would go unnoticed.
 #[expect(clippy::disallowed_methods, reason = "where programs are is no setting of Menace")]
 fn pyenv(minor: &str) -> Option<PathBuf> {
     let directory = home().join(".pyenv/versions");
@@ -106,7 +106,7 @@ fn run(executable: &Path, code: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What the interpreter says about itself when it really runs is what we said without running it.
+/// Asserts that the description equals what the interpreter reports about itself when it runs.
 fn assert_true(interpreter: &PythonInterpreter) {
     let output = run(
         &interpreter.executable,
@@ -370,7 +370,7 @@ fn directories_of_pth_files_and_editable_installations_are_needed() {
     assert_true(&interpreter);
 }
 
-/// Each of these would touch the canary if it ran outside of a sandbox.
+/// Each of these files would write to the canary if it ran outside of a sandbox.
 #[test]
 fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let touch = |canary: &Path| format!("open({:?}, 'w')", canary.display().to_string());
@@ -388,7 +388,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
     assert!(!canary.exists());
 
-    // A program in the place of the interpreter.
+    // A script in the place of the interpreter.
     let python = world.at("repository/.venv/bin/python");
     fs::remove_file(&python).unwrap();
     let script = format!("#!/bin/sh\ntouch '{}'\n", canary.display());
@@ -396,7 +396,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let refused = world.find(None, "/usr/bin").unwrap_err();
     assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
-    // A binary in the place of the interpreter, as in an environment of copies: not asked itself.
+    // A binary in the place of the interpreter, as in an environment of copies: it is not run.
     fs::remove_file(&python).unwrap();
     fs::copy("/bin/echo", &python).unwrap();
     let interpreter = world.find(None, "/usr/bin").unwrap();
@@ -408,7 +408,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let refused = world.find(None, "/usr/bin").unwrap_err();
     assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
-    // A standard library of its own.
+    // A standard library in the repository.
     fs::remove_file(&python).unwrap();
     symlink(SYSTEM_PYTHON, &python).unwrap();
     let version = site.parent().unwrap().file_name().unwrap();
@@ -422,7 +422,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     let refused = world.find(None, "/usr/bin").unwrap_err();
     assert!(matches!(refused, InterpreterError::Untrusted { .. }), "{refused}");
 
-    // A directory of the repository on the PATH, and the directory we stand in.
+    // A directory of the repository on the PATH, and the current directory.
     fs::remove_dir_all(world.at("repository/.venv")).unwrap();
     world.script("repository/bin/python3", &script);
     let path = format!("{}:.::/usr/bin", world.at("repository/bin").display());
@@ -519,7 +519,7 @@ fn programs_that_are_no_python_are_refused_with_their_reason() {
     let error = world.find(Some(&babbling), "").unwrap_err();
     assert!(matches!(error, InterpreterError::Shim { .. }), "{error}");
 
-    // Binaries, under the name of an interpreter.
+    // Binaries that are named like an interpreter.
     fs::copy("/bin/echo", world.at("python3.11")).unwrap();
     let error = world.find(Some(&world.at("python3.11")), "").unwrap_err();
     assert!(matches!(error, InterpreterError::UnreadableAnswer { .. }), "{error}");
@@ -567,7 +567,7 @@ fn cache_file(world: &InterpreterFixture) -> PathBuf {
     files[0].clone()
 }
 
-/// Replaces a word of the remembered answer, as if Python had said so.
+/// Replaces a word in the cached answer.
 fn forge(file: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(file).unwrap();
     let body = text.split_once('\n').unwrap().1.replace(from, to);

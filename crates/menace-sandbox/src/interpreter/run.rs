@@ -1,5 +1,4 @@
-//! Runs a program that we do not know: with a deadline, a limited output, an environment from
-//! scratch.
+//! Runs an unknown program with a deadline, limited output, and an environment built from scratch.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -14,7 +13,7 @@ use nix::unistd::Pid;
 
 use super::InterpreterError;
 
-/// How much of what a failing program complains about is kept.
+/// How many bytes of a failing program's standard error are kept.
 const MAX_STDERR_BYTES: u64 = 2000;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +22,7 @@ pub(super) struct ProgramLimits {
     pub(super) output_bytes: u64,
 }
 
-/// What the program wrote to its standard output, if it succeeded in time.
+/// Returns the program's standard output, if it succeeded in time.
 pub(super) fn run_program(
     program: &Path,
     command: &mut Command,
@@ -35,7 +34,8 @@ pub(super) fn run_program(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that what a wrapper script started dies with it.
+        // A process group of its own, so that processes which a wrapper script started are killed
+        // with it.
         .process_group(0)
         .spawn()
         .map_err(|source| InterpreterError::Start { program: program.to_owned(), source })?;
@@ -64,7 +64,7 @@ pub(super) fn run_program(
     Ok(stdout)
 }
 
-/// The ends of the pipes, each in the hands of a thread that ends with the program.
+/// Each stream is read by a thread, which ends with the program.
 struct ProgramStreams {
     stdout: mpsc::Receiver<Vec<u8>>,
     stderr: mpsc::Receiver<Vec<u8>>,
@@ -73,12 +73,12 @@ struct ProgramStreams {
 impl ProgramStreams {
     fn spawn_readers(child: &mut Child, input: Vec<u8>, limit: u64) -> Self {
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input is recognized by its answer.
+            // Errors are ignored: a program that does not read its input gives a wrong answer.
             thread::spawn(move || stdin.write_all(&input));
         }
         Self {
             stdout: read_in_thread(child.stdout.take(), limit + 1, |_| {}),
-            // The rest is thrown away, so that the program does not wait for a full pipe.
+            // The rest is discarded, so that the program does not block on a full pipe.
             stderr: read_in_thread(child.stderr.take(), MAX_STDERR_BYTES, |mut rest| {
                 let _ = io::copy(&mut rest, &mut io::sink());
             }),

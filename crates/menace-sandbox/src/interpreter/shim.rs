@@ -1,5 +1,5 @@
-//! Looks behind the scripts and programs by which pyenv, asdf, mise and rye choose a Python: going
-//! through them costs more than many calls.
+//! Resolves the shims by which pyenv, asdf, mise and rye choose a Python: running Python through
+//! one costs more than many calls.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,9 @@ pub(super) struct ShimAnswer {
     pub(super) warning: Option<String>,
 }
 
-/// Asks in the repository, whose `.python-version` chooses, as long as that only names a version;
-/// otherwise, or when that version is missing, at the root of the file system.
+/// Runs the shim in the repository, whose `.python-version` chooses the version, as long as that
+/// file contains nothing but version names. Otherwise, or when that version is not installed, runs
+/// it in `/`.
 pub(super) fn resolve_shim(
     search: &InterpreterSearch<'_>,
     shim: &Path,
@@ -78,7 +79,8 @@ fn ask_shim(
     }
 }
 
-/// A path in these files would make the shim run what lies there: not for an untrusted repository.
+/// Whether the files contain only version names. A path in them would make the shim run a program
+/// there, which an untrusted repository must not do.
 fn only_names_versions(repository: &Path) -> bool {
     [".python-version", ".tool-versions"].iter().all(|name| {
         let read = UntrustedDir::open(repository)

@@ -32,9 +32,9 @@ const MANAGER_DIRS: [&str; 13] = [
 ];
 /// Permission bits of a file that others than its owner may change.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-/// The same, where each user has a group of their own.
+/// The bits for distributions where each user has a group of their own: the group may write.
 const WRITABLE_BY_ALL: u32 = 0o002;
-/// More links in a row than this is a loop.
+/// Longer chains of links are loops.
 const MAX_LINK_CHAIN: usize = 40;
 
 /// Whether a real path, of an interpreter or of the directory that it is in, is trusted.

@@ -1,4 +1,4 @@
-//! Ends the TCP connections that no process holds any more.
+//! Ends the TCP connections that closed sockets leave in the kernel.
 //!
 //! After the processes of a call are gone, the kernel still closes their connections by handshake.
 //! That takes up to minutes, during which the ports stay in use.
@@ -13,11 +13,12 @@ use super::netlink::{NLM_DUMP, NLM_REQUEST, NetlinkSocket, NetlinkWriter, parse_
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SOCK_DESTROY: u16 = 21;
 const ALL_STATES: u32 = u32::MAX;
-/// Ports, addresses, interface and cookie, which name a socket.
+/// `struct inet_diag_sockid`: ports, addresses, interface and cookie, which identify a socket.
 const SOCKET_ID_BYTES: usize = 48;
-/// The name is behind family, state, timer and retransmissions.
+/// Offset of the identification in `struct inet_diag_msg`, behind family, state, timer and
+/// retransmissions.
 const SOCKET_ID_OFFSET: usize = 4;
-/// What fits into a socket's buffer everywhere.
+/// How many `SOCK_DESTROY` requests are sent at once: few enough for the smallest socket buffer.
 const MAX_REQUESTS_PER_SEND: usize = 512;
 
 /// Destroys all connections of the network namespace. On a kernel without `SOCK_DESTROY` they
@@ -45,7 +46,8 @@ pub(super) fn destroy_all() -> io::Result<()> {
                 });
             }
             socket.send(&end)?;
-            // What it says is that some are gone already, or that it cannot.
+            // The answers are errors only: the socket is gone already, or the kernel has no
+            // `SOCK_DESTROY`.
             while socket.receive()?.is_some() {}
         }
     }

@@ -1,4 +1,4 @@
-//! Sends packets a second time.
+//! Sends duplicates of packets.
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
@@ -10,12 +10,12 @@ use nix::sys::socket::{
 use super::packet::PacketFlow;
 use super::rules;
 
-/// Sockets that take whole packets, headers and all, and mark them so that no rule stops them. They
-/// are not UDP's, but are sent to in the same way.
+/// Raw sockets, which send whole packets with their headers. They set [`rules::COPY_MARK`], so that
+/// the duplicates are not queued again. `UdpSocket` is only used for its `send_to`.
 #[derive(Debug)]
 pub(super) struct PacketCopier {
     ipv4: UdpSocket,
-    /// Not every kernel has it.
+    /// Missing where the kernel has no IPv6.
     ipv6: Option<UdpSocket>,
 }
 

@@ -1,4 +1,4 @@
-//! Counts what the link did to a call.
+//! Counts the packets of a call that the link lost, duplicated, delayed or cut off.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use menace_model::{FaultMode, FaultStats};
 use super::packet::PacketFlow;
 use super::shaper::PacketFate;
 
-/// Packets that were lost, doubled or held up, and those that were cut off.
+/// Packets in all, those that were lost, duplicated or delayed (`shaped`), and those that the
+/// partition dropped.
 #[derive(Debug, Default)]
 pub(super) struct LinkFaultCounts {
     packets: u64,
@@ -59,7 +60,7 @@ impl LinkFaultCounts {
         }
     }
 
-    /// Of the link itself, and of the partition.
+    /// The figures of `network` and of `network_partition`, in this order.
     pub(super) fn into_fault_stats(self) -> [FaultStats; 2] {
         [
             self.shaped.into_fault_stats(FaultMode::Network, self.packets - self.partitioned.count),

@@ -1,16 +1,16 @@
-//! A bad network for one call, on the sandbox's own loopback interface.
+//! Degrades the network of one call, on the sandbox's own loopback interface.
 //!
 //! ```text
-//!             rules: every packet goes through two queues of the kernel's
+//!             rules: every packet goes through two netfilter queues
 //!               │
-//! guest ── lo ──┼── queue ──► pump, a thread of the init ──► guest
+//! guest ── lo ──┼── queue ──► pump, a thread of init ──► guest
 //!               │               │
 //!               │             shaper: when, how often, or never; from the call's seed
-//!               └── copier: what arrives twice
+//!               └── copier: sends duplicates
 //! ```
 //!
-//! Invariant: before the first call that asks for it and after each, the kernel knows nothing of
-//! all this; nothing but the sandbox's own network namespace is ever touched.
+//! Invariant: before the first call that needs it and after each call, no rule and no queue is
+//! active in the kernel; nothing but the sandbox's own network namespace is ever changed.
 
 mod connections;
 mod copier;
@@ -45,30 +45,32 @@ use crate::wire::messages::{InitReport, InitRequest};
 
 pub(crate) use shaping_trial::try_shaping;
 
-/// The thread has little to remember.
+/// The thread's stack; its data is on the heap.
 const PUMP_STACK_BYTES: usize = 256 << 10;
 
-/// The network of a sandbox.
+/// The degradable network of a sandbox.
 #[derive(Debug)]
 pub(crate) struct NetworkLink {
-    /// Guests have a network of their own.
+    /// Whether the guest has a network of its own.
     is_available: bool,
-    /// A `/proc` that can be written to.
+    /// A `/proc` that is mounted writable, to set sysctls of the network namespace.
     proc: PathBuf,
-    /// Asleep between calls; there after the first call that wants it.
+    /// Installed by the first call that needs them, disabled between calls.
     rules: Option<NftablesRules>,
-    /// It was tried, and cannot be had here.
+    /// The rules or queues could not be set up on this kernel: it is not tried again.
     is_unsupported: bool,
     running: Option<RunningPump>,
 }
 
-/// What is asked of the link for one call.
+/// The network conditions of one call.
 #[derive(Debug, Clone)]
 struct LinkRequest {
     network: NetworkConditions,
-    /// The fault that cuts off peers: the named ones, or some by chance.
+    /// Set for `network_partition`: cuts off the peers of `network.partition`, or, if there are
+    /// none, some peers by chance.
     partition_trigger: Option<FaultTrigger>,
-    /// The failure mode of the link is among what was asked for.
+    /// Whether the preset has the `network` fault, so that its figures are reported even without an
+    /// effect.
     has_network_fault: bool,
 }
 
@@ -76,7 +78,7 @@ struct LinkRequest {
 struct RunningPump {
     request: LinkRequest,
     pump: JoinHandle<io::Result<LinkFaultCounts>>,
-    /// The pump stops when this goes.
+    /// Closing this end stops the pump.
     stop: UnixStream,
 }
 
@@ -85,7 +87,7 @@ impl NetworkLink {
         Self { is_available, proc, rules: None, is_unsupported: false, running: None }
     }
 
-    /// Before the call starts: makes its network as bad as it has to be.
+    /// Before the call starts: degrades its network if its conditions say so.
     pub(crate) fn begin_call(&mut self, request: &InitRequest, report: &mut InitReport) {
         let link_request = LinkRequest::from_conditions(&request.conditions);
         if link_request.is_perfect() {
@@ -100,12 +102,12 @@ impl NetworkLink {
         }
     }
 
-    /// Whether guests have a network at all.
+    /// Whether guests have a network of their own.
     pub(crate) fn is_available(&self) -> bool {
         self.is_available
     }
 
-    /// Once nothing of the call is alive: makes its network as good as it was.
+    /// Once no process of the call is alive: restores its network.
     pub(crate) fn end_call(&mut self, report: &mut InitReport) {
         let Some(link_request) = self.running.as_ref().map(|running| running.request.clone())
         else {
@@ -141,7 +143,8 @@ impl NetworkLink {
     fn start(&mut self, link_request: &LinkRequest, seed: Seed) -> Result<(), InitError> {
         let network = &link_request.network;
         if self.rules.is_none() {
-            // What TCP learns about one call's network is not true of the next one's.
+            // Otherwise the kernel would start the next call's connections with the round-trip
+            // times that it measured under this call's network.
             fs::write(self.proc.join("sys/net/ipv4/tcp_no_metrics_save"), "1")
                 .with_context(|| "cannot make TCP forget".to_owned())?;
             let rules = NftablesRules::install()
@@ -172,7 +175,8 @@ impl NetworkLink {
             .with_context(|| "cannot wake the rules".to_owned())
     }
 
-    /// What the pump says; an error when the network is not as it was.
+    /// The pump's counts, or its error. The outer error: the rules could not be disabled, and the
+    /// sandbox is unusable.
     fn stop(&mut self) -> io::Result<io::Result<LinkFaultCounts>> {
         let Some(running) = self.running.take() else { return Ok(Ok(LinkFaultCounts::default())) };
         let slept = self.rules.as_mut().map_or(Ok(()), NftablesRules::disable);
@@ -200,19 +204,19 @@ impl LinkRequest {
         self.network.is_perfect() && self.partition_trigger.is_none()
     }
 
-    /// Whether the link has conditions that peers outside of the partition are subject to, too.
+    /// Whether there are conditions other than the partition.
     fn has_link_faults(&self) -> bool {
         !NetworkConditions { partition: Vec::new(), ..self.network.clone() }.is_perfect()
     }
 
-    /// The faults that a call was to run under, by name.
+    /// The conditions and faults of the network that this call requests.
     fn limits(&self) -> impl Iterator<Item = Limit> + use<> {
         let parted = self.partition_trigger.map(|_| Limit::FaultNetworkPartition);
         imperfect_limits(&self.network).chain(parted)
     }
 }
 
-/// The figures of a link that are not perfect, by name.
+/// The requested network conditions, as limits that can be enforced or not.
 pub(crate) fn imperfect_limits(network: &NetworkConditions) -> impl Iterator<Item = Limit> + use<> {
     let all = [
         (network.latency_ms > 0.0, Limit::NetworkLatency),
@@ -225,7 +229,8 @@ pub(crate) fn imperfect_limits(network: &NetworkConditions) -> impl Iterator<Ite
     all.into_iter().filter_map(|(asked, limit)| asked.then_some(limit))
 }
 
-/// Others may have to do with the network too.
+/// Adds to the entry of the same fault mode, since the harness and the syscall faults may report
+/// `network`, too.
 pub(crate) fn merge_fault_stats(stats: &mut Vec<FaultStats>, more: FaultStats) {
     let FaultStats {
         mode,

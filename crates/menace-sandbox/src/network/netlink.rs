@@ -1,6 +1,6 @@
 //! Netlink: messages to the kernel's network stack and back, attribute by attribute.
 //!
-//! What the messages mean is up to [`super::rules`], [`super::queue`] and [`super::connections`].
+//! [`super::rules`], [`super::queue`] and [`super::connections`] know what the messages mean.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -21,12 +21,12 @@ const NLMSG_HEADER_BYTES: usize = 16;
 const ATTRIBUTE_HEADER_BYTES: usize = 4;
 const NLA_NESTED: u16 = libc::NLA_F_NESTED as u16;
 const NLMSG_ERROR: u16 = libc::NLMSG_ERROR as u16;
-/// Longer than any message that is asked for: a whole packet, and what is said about it.
+/// Longer than any message received here: a packet of up to 64 KiB with its attributes.
 const MAX_MESSAGE_BYTES: usize = (64 << 10) + (4 << 10);
-/// What waits in a socket to be read; the kernel gives less where it must.
+/// The receive buffer that is requested for a socket; the kernel may grant less.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
-/// Messages being written, one after the other.
+/// A buffer of messages, one after the other.
 #[derive(Debug, Default)]
 pub(super) struct NetlinkWriter(Vec<u8>);
 
@@ -43,20 +43,20 @@ impl NetlinkWriter {
         self.0.clear();
     }
 
-    /// A message of this kind; `body` writes what is in it.
+    /// Writes a message of this kind; `body` writes its content.
     pub(super) fn write_message(&mut self, kind: u16, flags: u16, body: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.0.extend([0; 4]);
         self.0.extend(kind.to_ne_bytes());
         self.0.extend(flags.to_ne_bytes());
-        // Neither sequence number nor sender: answers need neither.
+        // Sequence number and port are 0: each request is answered before the next one is sent.
         self.0.extend([0; 8]);
         body(self);
         let length = u32::try_from(self.0.len() - start).unwrap_or(u32::MAX);
         self.0[start..start + 4].copy_from_slice(&length.to_ne_bytes());
     }
 
-    /// Bytes that are no attribute: a family's own header.
+    /// Bytes that are not an attribute: the fixed header of a message's family.
     pub(super) fn write_raw(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
@@ -72,12 +72,12 @@ impl NetlinkWriter {
         });
     }
 
-    /// A number as netfilter writes them.
+    /// A big-endian number, as netfilter expects.
     pub(super) fn write_number(&mut self, kind: u16, number: u32) {
         self.write_attribute(kind, &number.to_be_bytes());
     }
 
-    /// An attribute made of attributes.
+    /// An attribute that contains attributes.
     pub(super) fn write_nested(&mut self, kind: u16, body: impl FnOnce(&mut Self)) {
         self.write_with_length(kind | NLA_NESTED, body);
     }
@@ -93,7 +93,7 @@ impl NetlinkWriter {
     }
 }
 
-/// One message of the kernel's.
+/// One message from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NetlinkMessage<'a> {
     pub kind: u16,
@@ -101,7 +101,7 @@ pub(super) struct NetlinkMessage<'a> {
 }
 
 impl NetlinkMessage<'_> {
-    /// Whether this says how a request went; nothing when it is about something else.
+    /// The result of a request, if this message is an acknowledgement or an error.
     fn ack_result(&self) -> Option<io::Result<()>> {
         if self.kind != NLMSG_ERROR {
             return None;
@@ -111,7 +111,7 @@ impl NetlinkMessage<'_> {
     }
 }
 
-/// The messages in what was read at once.
+/// Splits what one `recv` returned into messages.
 pub(super) fn parse_messages(mut bytes: &[u8]) -> impl Iterator<Item = NetlinkMessage<'_>> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk()?;
@@ -123,7 +123,7 @@ pub(super) fn parse_messages(mut bytes: &[u8]) -> impl Iterator<Item = NetlinkMe
     })
 }
 
-/// The attributes in a body, after the family's own header.
+/// The attributes in a message body, after the family's fixed header.
 pub(super) fn parse_attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk()?;
@@ -135,7 +135,7 @@ pub(super) fn parse_attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &
     })
 }
 
-/// A connection to one part of the kernel.
+/// A socket to one netlink family of the kernel.
 #[derive(Debug)]
 pub(super) struct NetlinkSocket {
     fd: OwnedFd,
@@ -157,25 +157,27 @@ impl NetlinkSocket {
         Ok(())
     }
 
-    /// What the kernel said, if it said anything.
+    /// What is waiting in the socket, if anything; never blocks.
     pub(super) fn receive(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             match recv(self.fd.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_DONTWAIT) {
                 Ok(length) => return Ok(Some(&self.buffer[..length])),
                 Err(Errno::EAGAIN) => return Ok(None),
-                // More came than there was room for, and is gone; what comes next is not.
+                // `ENOBUFS`: the receive buffer overflowed and messages were lost; later ones
+                // arrive.
                 Err(Errno::EINTR | Errno::ENOBUFS) => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Sends what has to be acknowledged, and waits until it is. The kernel answers while it takes
-    /// the request, so that there is nothing to wait for afterwards.
+    /// Sends a request with `NLM_ACK` and reads its acknowledgement. The kernel answers before
+    /// `send` returns, so nothing has to wait.
     pub(super) fn request(&mut self, request: &NetlinkWriter) -> io::Result<()> {
         self.send(request)?;
         let mut answer: Option<io::Result<()>> = None;
-        // To the end: what is not read would be taken for the answer to the next request.
+        // Read to the end: an answer left in the socket would be taken for that of the next
+        // request.
         while let Some(bytes) = self.receive()? {
             for result in parse_messages(bytes).filter_map(|message| message.ack_result()) {
                 answer = Some(answer.unwrap_or(Ok(())).and(result));

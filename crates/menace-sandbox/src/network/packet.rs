@@ -38,7 +38,7 @@ pub(super) struct PacketFlow {
 }
 
 impl PacketFlow {
-    /// That of a packet; of one that makes no sense, nothing.
+    /// The flow of an IPv4 or IPv6 packet; nothing for anything else.
     pub(super) fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_ipv4(packet),
@@ -85,7 +85,7 @@ impl PacketFlow {
         }
     }
 
-    /// Stands for flows that are not tracked: no addresses, no ports.
+    /// Stands for packets that cannot be parsed and for flows beyond the number that is tracked.
     pub(super) const UNKNOWN: Self = {
         let unspecified = FlowEndpoint { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: None };
         Self { protocol: 0, from: unspecified, to: unspecified }

@@ -1,4 +1,5 @@
-//! Which peers are cut off: the named ones, or some of those that the call talks to, by chance.
+//! Decides which peers are cut off: the named ones, or some of those that the call talks to, by
+//! chance.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,28 +8,28 @@ use menace_model::{FaultTrigger, PartitionPeer, Seed};
 
 use super::packet::{FlowEndpoint, PacketFlow};
 
-/// From this share on the first of all peers is cut off: many calls talk to no second one.
+/// From this rate on the first peer is always cut off: many calls have only one.
 const FIRST_PEER_MIN_RATE: f64 = 0.5;
-/// More peers than any call has; those that come later can be reached.
+/// The most peers that are remembered; later ones can be reached.
 const MAX_PEERS: usize = 1 << 16;
 
-/// Packets from and to these go nowhere.
+/// The peers of one call that are cut off: packets from or to them are dropped.
 #[derive(Debug, Default)]
 pub(super) struct LinkPartition {
     rules: Vec<PartitionRule>,
     random: Option<RandomPartition>,
 }
 
-/// Cuts off peers by chance.
+/// Cuts off peers by chance, with the call's seed.
 #[derive(Debug)]
 struct RandomPartition {
     trigger: FaultTrigger,
     seed: Seed,
-    /// Whether it is cut off.
+    /// Whether each known peer is cut off.
     peers: HashMap<FlowEndpoint, bool>,
 }
 
-/// What is not given matches all.
+/// Matches endpoints; `None` matches every address or port.
 #[derive(Debug, Clone)]
 struct PartitionRule {
     addresses: Option<Vec<IpAddr>>,
@@ -36,8 +37,8 @@ struct PartitionRule {
 }
 
 impl LinkPartition {
-    /// `hosts` is a file of names, as in `/etc/hosts`. A name that is not in there cannot be
-    /// reached anyway.
+    /// Cuts off the given peers. `hosts` is the text of `/etc/hosts`: names are looked up there
+    /// only, since the sandbox has no other way to resolve one.
     pub(super) fn new(peers: &[PartitionPeer], hosts: &str) -> Self {
         let cut = |peer: &PartitionPeer| PartitionRule {
             addresses: peer.host.as_deref().map(|host| resolve_host(host, hosts)),
@@ -55,7 +56,7 @@ impl LinkPartition {
         }
     }
 
-    /// Whether either end of it is cut off.
+    /// Whether sender or receiver of the flow is cut off.
     pub(super) fn is_partitioned(&mut self, flow: &PacketFlow) -> bool {
         self.rules.iter().any(|cut| cut.matches(flow.from) || cut.matches(flow.to))
             || self.random.as_mut().is_some_and(|chance| chance.is_partitioned(flow))
@@ -63,8 +64,9 @@ impl LinkPartition {
 }
 
 impl RandomPartition {
-    /// A peer is an endpoint that an endpoint that is no peer talks to. Ports differ from run to
-    /// run; the order of peers does not.
+    /// A flow's receiver is a new peer unless one of its ends is a known peer. Peers are numbered
+    /// in the order of their first packet, and the number seeds the decision: ports would differ
+    /// from run to run.
     fn is_partitioned(&mut self, flow: &PacketFlow) -> bool {
         let known = self.peers.get(&flow.from).or_else(|| self.peers.get(&flow.to));
         if let Some(is_cut) = known {

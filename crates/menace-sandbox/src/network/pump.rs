@@ -19,10 +19,10 @@ use super::queue::{PacketQueue, PacketVerdict, QueueConfig, QueuedPacket};
 use super::rules;
 use super::shaper::{LinkShaper, PacketFate};
 
-/// What may be on its way at once; more does not fit into the link and gets lost.
+/// The most packets and bytes in flight at once; more are lost, as on a full link.
 const MAX_PACKETS_IN_FLIGHT: usize = 1 << 14;
 const MAX_BYTES_IN_FLIGHT: usize = 16 << 20;
-/// How many packets are admitted before others get their turn.
+/// How many packets are admitted before due ones are delivered again.
 const MAX_ADMITTED_PER_TURN: usize = 64;
 
 #[derive(Debug)]
@@ -71,9 +71,9 @@ impl PacketPump {
         })
     }
 
-    /// Until the other end of `stop` is closed.
+    /// Runs until the other end of `stop` is closed.
     pub(super) fn run(mut self, stop: &UnixStream) -> io::Result<LinkFaultCounts> {
-        // To the microsecond instead of to the twentieth of a millisecond.
+        // The default slack of timers is 50 µs; 1 ns makes delays exact to the microsecond.
         nix::sys::prctl::set_timerslack(1)?;
         loop {
             self.admit_packets()?;
@@ -85,7 +85,8 @@ impl PacketPump {
         }
     }
 
-    /// One at a time, so that what comes out of it never overfills the other queue.
+    /// Admits one packet at a time, and takes it out of the delivery queue at once, which therefore
+    /// never overflows.
     fn admit_packets(&mut self) -> io::Result<()> {
         for _ in 0..MAX_ADMITTED_PER_TURN {
             if !self.admission.receive(|_| Some(PacketVerdict::Accept))? {
@@ -105,7 +106,8 @@ impl PacketPump {
             let is_fully_captured = packet.prefix.len() == packet.total_bytes;
             let fate = match shaper.shape(now, &flow, packet.total_bytes) {
                 PacketFate::Arrives { .. } if road.is_full() => PacketFate::Lost,
-                // The kernel shows all but the last bytes of the very largest.
+                // The kernel copies all but the last bytes of the very largest packets; without
+                // them there is nothing to send twice.
                 PacketFate::Arrives { arrives_at: at, .. } if !is_fully_captured => {
                     PacketFate::Arrives { arrives_at: at, duplicate_at: None }
                 }
@@ -131,8 +133,8 @@ impl PacketPump {
                 PacketPayload::Original(id) => self.delivery.set_verdict(id, PacketVerdict::Accept),
                 PacketPayload::Copy(packet) => {
                     self.delivery.send_verdicts()?;
-                    // The receiver's system may refuse a packet that it took before, which is not
-                    // the link's business.
+                    // The kernel may refuse the duplicate of a packet that it has delivered; that
+                    // is no error of the link.
                     if let Some(Err(error)) = self.copier.as_ref().map(|c| c.send(&packet)) {
                         tracing::debug!("a copy was not taken: {error}");
                     }
@@ -142,7 +144,7 @@ impl PacketPump {
         self.delivery.send_verdicts()
     }
 
-    /// Until there is something to do; true when it is to stop.
+    /// Waits for a packet, for the next delivery, or for the end; true at the end.
     fn wait(&self, stop: &UnixStream) -> io::Result<bool> {
         let left =
             self.in_flight.next_arrival().map(|at| at.saturating_sub(self.started_at.elapsed()));
@@ -160,7 +162,7 @@ impl PacketPump {
     }
 }
 
-/// What is on its way, in the order of arrival.
+/// Packets in flight, ordered by arrival.
 #[derive(Debug, Default)]
 struct PacketsInFlight {
     packets: BinaryHeap<InFlightPacket>,
@@ -170,7 +172,7 @@ struct PacketsInFlight {
 
 #[derive(Debug)]
 enum PacketPayload {
-    /// A packet that waits in the kernel.
+    /// The id of a packet that waits in the delivery queue.
     Original(u32),
     Copy(Vec<u8>),
 }
@@ -178,7 +180,7 @@ enum PacketPayload {
 #[derive(Debug)]
 struct InFlightPacket {
     arrives_at: Duration,
-    /// Orders packets that are due at the same time.
+    /// Keeps packets with the same arrival in the order in which they were sent.
     sequence: u64,
     bytes: usize,
     payload: PacketPayload,
@@ -200,12 +202,12 @@ impl PacketsInFlight {
         });
     }
 
-    /// When the next one arrives.
+    /// When the next packet is due.
     fn next_arrival(&self) -> Option<Duration> {
         self.packets.peek().map(|parcel| parcel.arrives_at)
     }
 
-    /// The next one, once it is there.
+    /// Takes out the next packet, if it is due.
     fn pop_arrived(&mut self, now: Duration) -> Option<PacketPayload> {
         if self.next_arrival()? > now {
             return None;
@@ -217,7 +219,7 @@ impl PacketsInFlight {
 }
 
 impl Ord for InFlightPacket {
-    /// A heap gives out the greatest: the earliest is.
+    /// Reversed: `BinaryHeap` pops the greatest, and the earliest is wanted.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.arrives_at, other.sequence).cmp(&(self.arrives_at, self.sequence))
     }

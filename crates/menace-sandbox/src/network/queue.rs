@@ -1,4 +1,4 @@
-//! One of the kernel's queues of packets that wait for a verdict.
+//! One netfilter queue (`NFQUEUE`), whose packets wait for a verdict from user space.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,7 +13,7 @@ const NFNL_SUBSYSTEM_QUEUE: u16 = libc::NFNL_SUBSYS_QUEUE as u16;
 const CMD_BIND: u8 = libc::NFQNL_CFG_CMD_BIND as u8;
 const COPY_META: u8 = libc::NFQNL_COPY_META as u8;
 const COPY_PACKET: u8 = libc::NFQNL_COPY_PACKET as u8;
-/// The length of the header that all of netfilter's messages have.
+/// The length of `struct nfgenmsg`, which begins every netfilter message.
 const NFGEN_HEADER_BYTES: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,30 +22,30 @@ pub(super) enum PacketVerdict {
     Drop,
 }
 
-/// How a queue is to behave.
+/// The settings of a queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueueConfig {
-    /// How many bytes of each packet are shown.
+    /// How many bytes of each packet the kernel copies to user space.
     pub copied_bytes: u32,
-    /// The most packets that may wait.
+    /// The most packets that may wait in the queue.
     pub max_packets: u32,
-    /// Packets that TCP makes in one go, to be cut up later, stay in one piece.
+    /// Whether large segments that TCP hands down in one piece (GSO) are queued unsplit.
     pub keep_gso: bool,
-    /// What there is no room for goes on as if there were no queue.
+    /// Whether packets that find the queue full are accepted instead of dropped.
     pub fails_open: bool,
 }
 
-/// A packet that waits.
+/// A packet that waits for its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueuedPacket<'a> {
     pub id: u32,
-    /// Its beginning.
+    /// The first [`QueueConfig::copied_bytes`] bytes of the packet.
     pub prefix: &'a [u8],
-    /// The length of all of it.
+    /// The length of the whole packet.
     pub total_bytes: usize,
 }
 
-/// Open as long as this lives; what waits when it goes is dropped.
+/// A bound queue. Dropping it unbinds the queue, and the kernel drops the packets in it.
 #[derive(Debug)]
 pub(super) struct PacketQueue {
     number: u16,
@@ -90,8 +90,8 @@ impl PacketQueue {
         self.socket.request(&request)
     }
 
-    /// Shows what arrived, as much as can be read at once; false when nothing did. `judge` says
-    /// what becomes of a packet, or lets it wait.
+    /// Calls `decide` for each packet of one read; false when none was waiting. Without a verdict a
+    /// packet stays in the queue until [`Self::set_verdict`].
     pub(super) fn receive(
         &mut self,
         mut decide: impl FnMut(QueuedPacket<'_>) -> Option<PacketVerdict>,
@@ -110,12 +110,12 @@ impl PacketQueue {
         Ok(true)
     }
 
-    /// Decides about a packet that was let wait.
+    /// Records the verdict on a packet that `decide` left in the queue.
     pub(super) fn set_verdict(&mut self, id: u32, verdict: PacketVerdict) {
         write_verdict(&mut self.verdicts, self.number, id, verdict);
     }
 
-    /// Tells the kernel what was decided; it lets the packets go before this returns.
+    /// Sends the recorded verdicts; the kernel applies them before this returns.
     pub(super) fn send_verdicts(&mut self) -> io::Result<()> {
         if self.verdicts.is_empty() {
             return Ok(());
@@ -159,7 +159,7 @@ fn parse_queued_packet(body: &[u8]) -> Option<QueuedPacket<'_>> {
         match libc::c_int::from(kind) {
             libc::NFQA_PACKET_HDR => id = number(),
             libc::NFQA_PAYLOAD => start = value,
-            // Only there when not all of it is shown.
+            // Set only when not the whole packet was copied.
             libc::NFQA_CAP_LEN => bytes = number(),
             _ => {}
         }

@@ -1,15 +1,16 @@
-//! Sends every packet of the network namespace through two queues, and none when it sleeps.
+//! Sends every packet of the network namespace through two queues while enabled, and through none
+//! while dormant.
 //!
 //! ```text
 //! sender ──► output ──► ADMISSION ──► lo ──► input ──► DELIVERY ──► receiver
 //! ```
 //!
-//! Two, because each does what the other cannot. At the output a packet still counts against what
-//! its sender may have under way, so that no process sends faster than packets are looked at and
-//! none gets lost unasked. At the input it does not any more, so that a delay looks like a long way
-//! and not like a clogged interface, which TCP would not send past.
+//! There are two queues, because each does what the other cannot. At the output hook a packet still
+//! counts against its sender's socket buffer, so that no process sends faster than packets are
+//! admitted, and none is lost. At the input hook it does not, so that a delay looks to TCP like a
+//! long link, not like a full interface, past which it would not send.
 //!
-//! The rules are one nftables table. While it sleeps the kernel calls none of it.
+//! The rules are one nftables table. While it is dormant the kernel evaluates none of it.
 
 use std::io;
 
@@ -17,22 +18,22 @@ use nix::sys::socket::SockProtocol;
 
 use super::netlink::{NLM_ACK, NLM_APPEND, NLM_CREATE, NLM_REQUEST, NetlinkSocket, NetlinkWriter};
 
-/// The queue at the output.
+/// The queue at the output hook.
 pub(super) const ADMISSION_QUEUE: u16 = 0;
-/// The queue at the input.
+/// The queue at the input hook.
 pub(super) const DELIVERY_QUEUE: u16 = 1;
-/// Packets with this mark are left alone.
+/// The mark of duplicates that [`super::copier`] sends: the rules accept them without queueing.
 pub(super) const COPY_MARK: u32 = 0x6d65_6e61;
-/// The largest segment of TCP, as on an Ethernet; loopback's own are as large as 64 KiB, and few of
-/// those make a transfer.
+/// The largest TCP segment that connections negotiate, as on an Ethernet. Loopback would use 64
+/// KiB, so that a transfer would have too few packets for loss to show.
 const MAX_SEGMENT_BYTES: u16 = 1440;
 
 const TABLE_NAME: &str = "menace";
 const OUTPUT_CHAIN: &str = "output";
 const INPUT_CHAIN: &str = "input";
 
-// The numbers of linux/netfilter.h and linux/netfilter/nf_tables.h that the C library's bindings
-// lack. Both versions of IP are one family.
+// Numbers of linux/netfilter.h and linux/netfilter/nf_tables.h that the libc crate lacks. The
+// family `inet` covers both versions of IP.
 const NFPROTO_FAMILY: u8 = libc::NFPROTO_INET as u8;
 const NFNL_SUBSYSTEM_NFTABLES: u16 = libc::NFNL_SUBSYS_NFTABLES as u16;
 const TABLE_DORMANT_FLAG: u32 = 1;
@@ -45,26 +46,26 @@ const CMP_EQUAL: u32 = 0;
 const EXTHDR_TCP_OPTION: u32 = 1;
 const TCP_OPTION_MSS: u8 = 2;
 
-/// How this kernel lets a rule queue a packet.
+/// The expression with which a rule queues a packet.
 #[derive(Debug, Clone, Copy)]
 enum QueueTarget {
-    /// As nftables does itself.
+    /// nftables' own `queue`.
     Native,
-    /// Through what iptables has for it.
+    /// The `NFQUEUE` target of iptables, for kernels without the former.
     IptablesCompat,
 }
 
-/// The table, asleep or awake; it goes with the namespace.
+/// The nftables table, dormant or enabled. It disappears with the network namespace.
 #[derive(Debug)]
 pub(super) struct NftablesRules(NetlinkSocket);
 
 impl NftablesRules {
-    /// Installs the table, asleep.
+    /// Installs the table, dormant.
     pub(super) fn install() -> io::Result<Self> {
         let mut socket = NetlinkSocket::open(SockProtocol::NetlinkNetFilter)?;
         let native = socket.request(&build_table(QueueTarget::Native));
         if native.is_err() {
-            // The first error tells what a kernel without either lacks.
+            // Where neither works, the error of the first says what the kernel lacks.
             socket.request(&build_table(QueueTarget::IptablesCompat)).or(native)?;
         }
         Ok(Self(socket))
@@ -74,13 +75,13 @@ impl NftablesRules {
         self.0.request(&build_batch(|batch| write_table(batch, 0)))
     }
 
-    /// Whatever is in the queues is dropped.
+    /// Makes the table dormant; the kernel drops the packets that wait in the queues.
     pub(super) fn disable(&mut self) -> io::Result<()> {
         self.0.request(&build_batch(|batch| write_table(batch, TABLE_DORMANT_FLAG)))
     }
 }
 
-/// All or nothing of what `body` says.
+/// A transaction: the kernel applies all messages that `body` writes, or none.
 fn build_batch(body: impl FnOnce(&mut NetlinkWriter)) -> NetlinkWriter {
     let mut batch = NetlinkWriter::default();
     let subsystem = NFNL_SUBSYSTEM_NFTABLES.to_be_bytes();
@@ -159,7 +160,8 @@ fn write_expression(rule: &mut NetlinkWriter, name: &str, data: impl FnOnce(&mut
     });
 }
 
-/// Only ever makes it smaller; packets without the option are not for this rule.
+/// Writes [`MAX_SEGMENT_BYTES`] into the MSS option of TCP packets. The kernel never raises the
+/// option, and skips packets without it.
 fn write_mss_clamp(rule: &mut NetlinkWriter) {
     write_expression(rule, "immediate", |data| {
         data.write_number(1, DATA_REGISTER);
@@ -167,7 +169,7 @@ fn write_mss_clamp(rule: &mut NetlinkWriter) {
     });
     write_expression(rule, "exthdr", |data| {
         data.write_attribute(2, &[TCP_OPTION_MSS]);
-        // Two bytes, behind its kind and its length.
+        // Two bytes, after the option's kind and length.
         data.write_number(3, 2);
         data.write_number(4, 2);
         data.write_number(6, EXTHDR_TCP_OPTION);
@@ -202,7 +204,8 @@ fn write_queue_target(rule: &mut NetlinkWriter, queue: u16, target: QueueTarget)
         QueueTarget::IptablesCompat => write_expression(rule, "target", |data| {
             data.write_text(1, "NFQUEUE");
             data.write_number(2, 3);
-            // The first queue, how many, no flags, and room up to a multiple of eight.
+            // `struct xt_NFQ_info_v3`: first queue, number of queues, no flags; padded to a
+            // multiple of eight.
             let info = [queue, 1, 0, 0].map(u16::to_ne_bytes);
             data.write_attribute(3, info.as_flattened());
         }),

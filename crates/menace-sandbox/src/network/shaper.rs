@@ -3,7 +3,7 @@
 //! Pure: packets and times in, times out. Times count from the beginning of the call.
 //!
 //! Invariants: the packets of a flow never overtake each other, and whether the nth packet of the
-//! nth flow is lost or doubled depends on the seed and on nothing else.
+//! nth flow is lost or duplicated depends on the seed alone.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use menace_model::{NetworkConditions, Seed, SeededRng};
 use super::packet::PacketFlow;
 use super::partition::LinkPartition;
 
-/// So many flows have luck of their own; the rest share it.
+/// The most flows with a random generator of their own; the rest share one.
 const MAX_TRACKED_FLOWS: usize = 1 << 16;
-/// Longer than any call; keeps sums of times from overflowing.
+/// The longest delay: longer than any call, and short enough that sums do not overflow.
 const MAX_DELAY: Duration = Duration::from_hours(24 * 365);
 
 #[derive(Debug)]
@@ -30,10 +30,10 @@ pub(super) struct LinkShaper {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PacketFate {
-    /// Its sender and receiver cannot reach each other.
+    /// The partition separates sender and receiver.
     Partitioned,
     Lost,
-    /// At this time, and perhaps once more at another.
+    /// Arrives at this time, and if duplicated once more at the other.
     Arrives {
         arrives_at: Duration,
         duplicate_at: Option<Duration>,
@@ -57,13 +57,14 @@ impl LinkShaper {
         }
     }
 
-    /// Decides about a packet of so many bytes that is sent now.
+    /// Decides about a packet of `bytes` bytes that is sent now.
     pub(super) fn shape(&mut self, now: Duration, flow: &PacketFlow, bytes: usize) -> PacketFate {
         if self.partition.is_partitioned(flow) {
             return PacketFate::Partitioned;
         }
         let course = self.flows.state_of(flow);
-        // All are drawn in any case, so that one figure does not change what another one does.
+        // All three numbers are drawn for every packet, so that changing the loss does not change
+        // which packets are duplicated.
         let (loss, duplication, delay) =
             (course.rng.next_unit(), course.rng.next_unit(), course.rng.next_unit());
         if loss < self.loss {
@@ -79,7 +80,7 @@ impl LinkShaper {
     }
 }
 
-/// What is not a time is none.
+/// NaN, negative and infinite values become zero.
 fn millis_to_duration(millis: f64) -> Duration {
     Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default().min(MAX_DELAY)
 }
@@ -91,22 +92,23 @@ struct LinkDelay {
 }
 
 impl LinkDelay {
-    /// From latency less jitter to latency plus jitter, for luck from 0 to 1; never negative.
+    /// Uniform between latency − jitter and latency + jitter, never negative; `luck` is from 0 to
+    /// 1.
     fn sample(&self, luck: f64) -> Duration {
         (self.latency + self.jitter.mul_f64(2.0 * luck)).saturating_sub(self.jitter)
     }
 }
 
-/// Sends one packet after the other, however many flows there are.
+/// The bandwidth of the link, which all flows share: packets are sent one after the other.
 #[derive(Debug)]
 struct LinkBandwidth {
     bits_per_second: Option<u64>,
-    /// When it has sent all that it was given.
+    /// When all packets so far have been sent.
     idle_from: Duration,
 }
 
 impl LinkBandwidth {
-    /// When it has sent a packet that it is given now.
+    /// When a packet that is handed over now has been sent.
     fn transmit(&mut self, now: Duration, bytes: usize) -> Duration {
         let takes = self.bits_per_second.map_or(Duration::ZERO, |rate| {
             let nanos = bytes as u128 * 8 * 1_000_000_000 / u128::from(rate.max(1));
@@ -123,17 +125,17 @@ struct FlowTable {
     states: HashMap<PacketFlow, FlowState>,
 }
 
-/// What is known about one flow.
+/// The state of one flow.
 #[derive(Debug)]
 struct FlowState {
     rng: SeededRng,
-    /// When its last packet arrives.
+    /// When the last packet of the flow arrives; the next one does not arrive earlier.
     last_arrival: Duration,
 }
 
 impl FlowTable {
-    /// Ports differ from run to run; the order of flows does not, so the seed of a flow is its
-    /// number.
+    /// A flow is seeded by its number in the order of first packets: ports would differ from run to
+    /// run.
     fn state_of(&mut self, flow: &PacketFlow) -> &mut FlowState {
         let number = self.states.len();
         let is_one_too_many = number >= MAX_TRACKED_FLOWS && !self.states.contains_key(flow);
@@ -160,7 +162,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// What happens to packets of a thousand bytes that are all sent at once.
+    /// The fates of packets of a thousand bytes that are all sent at once.
     fn shape_packets(
         network: &NetworkConditions,
         seed: u64,
@@ -205,7 +207,7 @@ mod tests {
         let mut shaper = shaper(&network, 3);
         let (mut delays, mut last) = (Vec::new(), CALL_START);
         for number in 0..1000 {
-            // Too far apart for the order to matter.
+            // The packets are too far apart for the rule against overtaking to matter.
             let now = millis(100 * number);
             let PacketFate::Arrives { arrives_at: at, .. } =
                 shaper.shape(now, &udp_flow(1, 2), 100)
@@ -320,7 +322,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([at(0, 1000), at(0, 1000), at(10, 500)], [13, 21, 25].map(millis));
-        // Once it is idle, nothing is saved up.
+        // Idle time is not saved up: after a break the link is as slow as before.
         assert_eq!([at(100, 1000), at(100, 1000)], [113, 121].map(millis));
     }
 

@@ -13,7 +13,8 @@ use crate::init::{InitError, InitErrorContext};
 const TRIAL_LATENCY: Duration = Duration::from_millis(2);
 const TRIAL_RECEIVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// In a network namespace that is used for this trial only.
+/// Sends packets over a degraded link; to be called in a network namespace that is used for nothing
+/// else.
 pub(crate) fn try_shaping(proc: PathBuf) -> Result<(), InitError> {
     let mut link = NetworkLink::new(true, proc);
     let network = NetworkConditions {
@@ -33,7 +34,7 @@ pub(crate) fn try_shaping(proc: PathBuf) -> Result<(), InitError> {
 
 fn send_to_itself(address: IpAddr) -> io::Result<()> {
     let socket = match UdpSocket::bind((address, 0)) {
-        // A kernel without it has no such address.
+        // A kernel without IPv6 has no such address.
         Err(_) if address.is_ipv6() => return Ok(()),
         bound => bound?,
     };

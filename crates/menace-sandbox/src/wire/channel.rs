@@ -1,14 +1,15 @@
-//! Frames between the host and the init: a length, then `postcard`; descriptors may come along.
+//! Frames between the host and init: a length and a `postcard` message, with descriptors if needed.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest frame: a mailbox and the outputs fit, a lie about the length does not.
+/// The longest frame: a mailbox and all outputs fit. A longer length is not allocated.
 const MAX_FRAME_BYTES: usize = 64 << 20;
 /// The most descriptors that travel with one frame.
 const MAX_DESCRIPTORS_PER_FRAME: usize = 64;
@@ -57,7 +58,7 @@ pub(crate) fn receive_with_descriptors<T: DeserializeOwned>(
     Ok((decode(&body)?, descriptors))
 }
 
-/// Reads some bytes and the descriptors that came with them.
+/// Reads into `bytes`, with the descriptors that came with them; returns how many bytes were read.
 pub(crate) fn receive_descriptors(
     stream: &UnixStream,
     bytes: &mut [u8],
@@ -82,7 +83,16 @@ pub(crate) fn receive_descriptors(
     Ok((message.bytes, descriptors))
 }
 
-fn encode_frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+/// Sends as much as there is room for, and says how much that was.
+pub(crate) fn try_send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    match nix::sys::socket::send(stream.as_raw_fd(), bytes, flags) {
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        sent => Ok(sent?),
+    }
+}
+
+pub(crate) fn encode_frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0_u8; 4]).map_err(io::Error::other)?;
     let length = frame.len() - 4;
     if length > MAX_FRAME_BYTES {

@@ -1,26 +1,27 @@
-//! Frames between the init and the guest harness.
+//! Frames between init and the guest harness.
 
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::socket::{self, MsgFlags};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::channel;
 use super::marshal::{MarshalValue, MarshalWriter};
 use crate::confine::AllowedPaths;
 
 const FRAME_MAGIC: [u8; 4] = *b"MNC1";
-/// A zygote that stops in the middle of a message is given up after this.
+/// How long a message of the zygote may take to arrive, from its first byte to its last.
 pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_REQUEST_BYTES: usize = 16 << 20;
-/// How much of a result is described.
+/// How much of a result the harness describes.
 const DESCRIPTION_CAPS: [(&str, i64); 5] =
     [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
-/// What the harness says.
+/// A message from the harness.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FromHarnessMessage {
     Ready,
@@ -40,7 +41,7 @@ pub(crate) struct ForkExitStatus {
     pub max_rss_kib: i64,
 }
 
-/// A body that is `marshal` already, as it is sent.
+/// The frame of a message whose body is `marshal`.
 pub(crate) fn encode_frame(body: &[u8]) -> io::Result<Vec<u8>> {
     if body.len() > MAX_REQUEST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the arguments are too long"));
@@ -53,22 +54,32 @@ pub(crate) fn encode_frame(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Sends a body that is `marshal` already.
-pub(crate) fn send(mut stream: &UnixStream, body: &[u8]) -> io::Result<()> {
-    stream.write_all(&encode_frame(body)?)
-}
-
-/// Sends as much as there is room for, and says how much that was.
-pub(crate) fn try_send(stream: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-    match socket::send(stream.as_raw_fd(), bytes, flags) {
-        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
-        sent => Ok(sent?),
+///
+/// All of it must be taken within [`MESSAGE_TIMEOUT`], however slowly the zygote reads.
+pub(crate) fn send(stream: &UnixStream, body: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + MESSAGE_TIMEOUT;
+    let frame = encode_frame(body)?;
+    let mut rest = frame.as_slice();
+    loop {
+        rest = &rest[channel::try_send(stream, rest)?..];
+        let left = deadline.saturating_duration_since(Instant::now());
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut fds = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
-/// Receives one message. What is no message is an error: the guest got hold of the socket.
+/// Receives one message. Anything malformed is an error: guest code may have written to the socket.
 ///
-/// All of it must be there within [`MESSAGE_TIMEOUT`], however slowly it trickles in.
+/// The whole message must arrive within [`MESSAGE_TIMEOUT`], however slowly its bytes come.
 pub(crate) fn receive(stream: &UnixStream) -> io::Result<FromHarnessMessage> {
     let deadline = Instant::now() + MESSAGE_TIMEOUT;
     let mut head = [0_u8; 8];
@@ -130,7 +141,7 @@ fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
     })
 }
 
-/// What the harness needs to know before anything else.
+/// The first message to the harness: settings that hold for all its calls.
 #[derive(Debug)]
 pub(crate) struct HarnessSetup<'a> {
     pub repo: &'a Path,
@@ -190,8 +201,8 @@ impl HarnessSetup<'_> {
     }
 }
 
-/// Asks for a fork that waits for its call; with `prewarm_fork` it goes through an empty call
-/// meanwhile, so that the pages it will write to are its own.
+/// Requests a fork that waits for its call. With `prewarm_fork` the fork makes an empty call first,
+/// so that the pages it will write to have been copied.
 pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -203,7 +214,7 @@ pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
     out.0
 }
 
-/// Asks for a sweep of everything that a call left running.
+/// Requests that the zygote kills everything that a call left running.
 pub(crate) fn encode_sweep() -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
@@ -215,9 +226,11 @@ pub(crate) fn encode_sweep() -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
-    /// A message that would be understood.
+    /// A well-formed message.
     fn swept_message(padding: usize) -> Vec<u8> {
         let mut out = MarshalWriter::default();
         out.open_dict();
@@ -237,7 +250,7 @@ mod tests {
     fn receive_bytes(bytes: Vec<u8>) -> Result<FromHarnessMessage, io::ErrorKind> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let sender = std::thread::spawn(move || {
-            // What is refused by its head is not read.
+            // The receiver refuses the head, and does not read the rest.
             let _ = theirs.write_all(&bytes);
         });
         let received = receive(&ours).map_err(|error| error.kind());
@@ -269,6 +282,14 @@ mod tests {
             let refused = Err(io::ErrorKind::InvalidData);
             assert_eq!(found, if is_taken { Ok(FromHarnessMessage::Swept) } else { refused });
         }
+    }
+
+    /// The sender's socket takes some of it without a reader.
+    #[test]
+    fn a_zygote_that_reads_nothing_does_not_hold_init_up() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let sent = send(&ours, &vec![0; MAX_REQUEST_BYTES]);
+        assert_eq!(sent.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! Python's `marshal` format, version 2, as far as the harness uses it.
 //!
-//! What is read comes from a hostile process: every length is checked against what is there, the
-//! depth and the number of items are bounded, and nothing is evaluated.
+//! What is read comes from untrusted code: every length is checked against the bytes that are
+//! there, depth and number of items are bounded, and nothing is evaluated.
 
-/// The deepest nesting that is read; the harness cuts before that.
+/// The deepest nesting that is read; the harness describes less.
 const MAX_DEPTH: usize = 256;
 /// The most items that are read in all.
 const MAX_ITEMS: usize = 1 << 20;
 /// CPython stores integers in digits of this many bits.
 const DIGIT_BITS: u32 = 15;
 
-/// One value as it was read.
+/// One value that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MarshalValue {
     None,
@@ -23,7 +23,7 @@ pub(crate) enum MarshalValue {
     },
     Float(f64),
     Complex(f64, f64),
-    /// UTF-8 that may hold lone surrogates.
+    /// UTF-8 that may contain lone surrogates.
     Str(Vec<u8>),
     Bytes(Vec<u8>),
     List(Vec<MarshalValue>),
@@ -56,7 +56,7 @@ impl MarshalValue {
         if reader.at == bytes.len() { Ok(item) } else { Err(MarshalError::TrailingBytes) }
     }
 
-    /// The entry of a dictionary with this name.
+    /// The value of this key, if it is a dictionary.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(pairs) = self else { return None };
         let found = pairs
@@ -81,7 +81,7 @@ impl MarshalValue {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// Text; what is not Unicode is replaced.
+    /// The text; what is not Unicode is replaced.
     pub(crate) fn as_text(&self) -> Option<String> {
         let Self::Str(bytes) = self else { return None };
         Some(String::from_utf8_lossy(bytes).into_owned())
@@ -129,7 +129,7 @@ impl<'a> MarshalReader<'a> {
         Ok(f64::from_le_bytes(self.read_array()?))
     }
 
-    /// The next value; nothing at the code that ends a dictionary.
+    /// Reads the next value; nothing at the code that ends a dictionary.
     fn read_item(&mut self, depth: usize) -> Result<Option<MarshalValue>, MarshalError> {
         if depth > MAX_DEPTH {
             return Err(MarshalError::TooDeep);
@@ -176,7 +176,7 @@ impl<'a> MarshalReader<'a> {
     fn read_sequence(&mut self, depth: usize) -> Result<Vec<MarshalValue>, MarshalError> {
         let at = self.at;
         let length = self.read_length()?;
-        // Each item takes a byte at least: a longer list is a lie.
+        // Each item takes at least one byte, so a longer list cannot be complete.
         if length > self.bytes.len() - self.at {
             return Err(MarshalError::UnexpectedEnd);
         }
@@ -221,7 +221,7 @@ impl<'a> MarshalReader<'a> {
     }
 }
 
-/// Writes values; lists and dictionaries are opened with their length, or closed by hand.
+/// Writes values. Lists begin with their length, dictionaries are closed by a code of their own.
 #[derive(Debug, Default)]
 pub(crate) struct MarshalWriter(pub Vec<u8>);
 
@@ -266,7 +266,7 @@ impl MarshalWriter {
         self.write_wtf8(text.as_bytes());
     }
 
-    /// Text that may hold lone surrogates, in UTF-8 extended for them.
+    /// Text that may contain lone surrogates, encoded in WTF-8.
     pub(crate) fn write_wtf8(&mut self, bytes: &[u8]) {
         self.0.push(b'u');
         self.write_length(bytes.len());
@@ -298,7 +298,7 @@ impl MarshalWriter {
     }
 
     fn write_length(&mut self, length: usize) {
-        // A frame is far smaller than 2 GiB, which is checked where it is sent.
+        // A frame is much smaller than 2 GiB; the sender checks that.
         self.0.extend(i32::try_from(length).unwrap_or(i32::MAX).to_le_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! What the host and the init of a sandbox say to each other.
+//! The messages between the host and init.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,26 @@ use serde::{Deserialize, Serialize};
 use crate::Tier;
 use crate::cgroup::InheritedCgroupFile;
 use crate::harness::HarnessContents;
+use crate::wire::marshal::MarshalValue;
 
-/// Everything the init needs to build a sandbox. Descriptors travel beside it: of the harness, of
-/// the control group, and those of [`InitConfig::needs_owner_namespaces`].
+/// Everything init needs to build a sandbox. Descriptors are sent with it: the packed harness, the
+/// files of the control group, and the namespaces of [`InitConfig::needs_owner_namespaces`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InitConfig {
     pub tier: Tier,
-    /// The user that init becomes outside of the sandbox; set when Menace runs as root.
+    /// The user that init becomes on the host's side; set when Menace runs as root.
     pub switch_to: Option<UserIdentity>,
-    /// On the host.
+    /// The repository's path on the host.
     pub repo: PathBuf,
     pub python: PythonProgram,
-    /// Directories and files of the host, to be seen under the same path, read-only.
+    /// Directories and files of the host that Python needs; mounted read-only under the same path.
     pub needs: Vec<PathBuf>,
-    /// What the first descriptor leads to.
+    /// What the harness descriptor contains.
     pub harness: HarnessContents,
-    /// Its module and import path are sent later, with the import.
+    /// Module and import path in it are not set yet: they follow with the import.
     pub spec: SandboxSpec,
     pub cgroup_files: Option<Vec<InheritedCgroupFile>>,
-    /// Where to keep the copy of the repository when mounts cannot be had.
+    /// The directory for the copy of the repository where mounts are not possible.
     pub workspace: Option<PathBuf>,
     pub escape_probe: Option<EscapeProbe>,
 }
@@ -47,8 +48,8 @@ pub(crate) struct PythonProgram {
 }
 
 impl InitConfig {
-    /// Whether two user namespaces come along: one for the owner of the repository, and one for
-    /// those of everything else.
+    /// Whether two user namespaces are sent along, for id-mapped mounts: one that maps the
+    /// repository's owner, and one for everything else.
     pub(crate) fn needs_owner_namespaces(&self) -> bool {
         self.switch_to.is_some() && self.tier.has_namespaces()
     }
@@ -60,7 +61,7 @@ pub(crate) struct UserIdentity {
     pub gid: u32,
 }
 
-/// What the sandbox must fail to reach before it may be used.
+/// What the sandbox must fail to reach before it is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EscapeProbe {
     /// A file on the host.
@@ -73,7 +74,7 @@ pub(crate) struct EscapeProbe {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ToInitMessage {
-    /// A message for the harness, passed on as it is; there is no report.
+    /// A message that init forwards to the harness unchanged; there is no report.
     Forward(Vec<u8>),
     Import(InitRequest),
     Call(InitRequest),
@@ -84,12 +85,12 @@ pub(crate) struct InitRequest {
     pub nonce: u64,
     pub limits: CallLimits,
     pub conditions: CallConditions,
-    /// Of everything random that happens to the call.
+    /// The seed of everything random that happens to the call.
     pub seed: u64,
-    /// The next call will go to another sandbox, so that there is time to get ready for the one
-    /// after it.
+    /// Whether the session's next call goes to its other sandbox, so that this one has time to
+    /// prepare the call after next.
     pub alternates_sandboxes: bool,
-    /// The message for the harness, passed on as it is.
+    /// The message for the harness, forwarded unchanged.
     pub body: Vec<u8>,
 }
 
@@ -103,39 +104,47 @@ pub(crate) enum FromInitMessage {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SandboxReady {
-    /// Where the repository is, as seen from inside.
+    /// The repository's path as the guest sees it.
     pub repo: String,
-    /// What is not as tight as it could be here.
+    /// Protections that this machine lacks.
     pub remarks: Vec<String>,
 }
 
-/// What happened, as init saw it.
+/// What init observed of a call or an import.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
-/// `reported_violations`, `steps`), `stack_dumps`, `unforkable_state`, what is in
-/// `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
+/// in `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub phase: CallPhase,
     pub mailbox_nonce: u64,
     pub mailbox: Vec<u8>,
-    /// What the guest's interpreter saw, each as it happened.
+    /// Violations that the interpreter's audit hook reported, one entry each.
     pub reported_violations: Vec<Vec<u8>>,
-    /// Files outside that system calls asked for: what was to be done, and the path.
+    /// Accesses to files outside of the sandbox: what was attempted, and the path.
     pub outside_accesses: Vec<(String, String)>,
-    /// Of a call that had steps.
+    /// How many more of those there were than are kept.
+    pub unlisted_accesses: u64,
+    /// How many more violations there were than are kept: those that init saw, and those that the
+    /// guest's interpreter saw.
+    pub unlisted_violations: u64,
+    pub unlisted_reports: u64,
+    /// Set for a call with steps.
     pub steps: Option<StepProgress>,
-    /// Where the code was, in the words of the interpreter that crashed or was asked: the guest's
-    /// word too.
+    /// Stacks that `faulthandler` wrote at a crash or on request; untrusted, since the guest's
+    /// interpreter writes them.
     pub stack_dumps: Vec<u8>,
-    /// As `waitpid` gives it; nothing when the process never ended by itself or never started.
+    /// The wait status; nothing when the process did not end by itself or never started.
     pub status: Option<i32>,
+    /// It did not end as the harness ends a call or an import: what it reported last is not true.
+    pub ended_irregularly: bool,
     pub killed: Option<KillReason>,
-    /// It had said nothing when its time was up, and whatever it said after that does not count.
-    /// For the init itself.
+    /// The call had reported nothing by its deadline; what came later does not count. Used within
+    /// init only.
     #[serde(skip)]
     pub is_past_deadline: bool,
-    /// The fork failed with this error.
+    /// The error with which the fork failed.
     pub fork_errno: Option<i32>,
     pub total_ns: u64,
     pub user_ns: u64,
@@ -151,24 +160,45 @@ pub(crate) struct InitReport {
     pub process_limit_hits: u64,
     pub leaked_processes: Vec<String>,
     pub violations: Vec<PolicyViolation>,
-    /// System calls that had no effect, though they seemed to succeed.
+    /// System calls that were answered with success but not made.
     pub pretended_syscalls: Vec<String>,
     pub enforced_by: LimitEnforcement,
     pub unenforced: Vec<Limit>,
     pub fault_stats: Vec<FaultStats>,
-    /// Why a fork of the interpreter would not be a private copy.
+    /// What the import left that a fork would share or lose: threads, sockets, pipes.
     pub unforkable_state: Vec<String>,
     /// Why this sandbox must not be used again.
     pub unusable_reason: Option<String>,
 }
 
-/// How far a call came, by a byte in the mailbox: the guest's word.
+impl InitReport {
+    /// The violations that the harness reported: kind and detail of each.
+    pub(crate) fn parse_reported_violations(&self) -> impl Iterator<Item = (String, String)> {
+        self.reported_violations.iter().filter_map(|bytes| {
+            let reported = MarshalValue::parse(bytes).ok()?;
+            let [what, detail] = reported.items() else { return None };
+            Some((what.as_text()?, detail.as_text()?))
+        })
+    }
+
+    /// Whether init or the guest's interpreter saw a violation of this kind.
+    pub(crate) fn has_violation(&self, kind: &str) -> bool {
+        self.violations.iter().any(|violation| violation.kind == kind)
+            || self.parse_reported_violations().any(|(what, _)| what == kind)
+    }
+}
+
+/// The kinds of violation of a guest that lies, and of an import that changed the harness.
+pub(crate) const FORGED_REPORT: &str = "forged_report";
+pub(crate) const PATCHED_HARNESS: &str = "patched_harness";
+
+/// How far a call came, from a byte in the mailbox; untrusted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum CallPhase {
     #[default]
     Empty,
     Running,
-    /// From here on the call has ended.
+    /// From here on the section has returned.
     ShortReport,
     FullReport,
     Corrupted,
@@ -181,28 +211,28 @@ impl CallPhase {
     }
 }
 
-/// How far the steps of a call came, and what they left in the mailbox: the guest's word.
+/// How far the steps of a call came, and their reports in the mailbox; untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StepProgress {
     pub begun: u32,
-    /// The last one had ended, and what it returned was being let go of.
+    /// The last begun step had ended, and its result was being released.
     pub releasing_result: bool,
-    /// A length and a report, again and again.
+    /// Pairs of a length and a step report.
     pub entries: Vec<u8>,
 }
 
-/// What the init killed the call for.
+/// Why init killed the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum KillReason {
     Deadline,
     Cpu,
     Memory,
     Disk,
-    /// A fault, before its time was up.
+    /// The `timeout` fault, before the deadline.
     EarlyKill,
 }
 
-/// The beginning of a stream and how much there was.
+/// The beginning of an output stream, and its full length.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct CapturedStream {
     pub bytes: Vec<u8>,

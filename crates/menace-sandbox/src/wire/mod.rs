@@ -1,4 +1,4 @@
-//! How the host, the init and the guest harness talk: see `docs/guest-protocol.md`.
+//! Messages between the host, init and the guest harness: see `docs/guest-protocol.md`.
 
 pub(crate) mod channel;
 pub(crate) mod harness;

@@ -1,10 +1,10 @@
-//! Python values to and from `marshal`, by the tags of `docs/guest-protocol.md`.
+//! Converts Python values to and from `marshal`, with the tags of `docs/guest-protocol.md`.
 
 use menace_model::{MethodCall, PyString, Value};
 
 use super::marshal::{MarshalValue, MarshalWriter};
 
-/// Writes a value as the harness reads it.
+/// Writes a value in the form that the harness expects.
 pub(crate) fn write_value(out: &mut MarshalWriter, value: &Value) {
     match value {
         Value::None => out.write_none(),
@@ -140,7 +140,7 @@ fn write_sequence(out: &mut MarshalWriter, tag: &str, items: &[Value]) {
     }
 }
 
-/// Reads the typed copy of a result. Nothing when it is not one: it comes from the guest.
+/// Reads the typed copy of a result; nothing when it is malformed, since it comes from the guest.
 pub(crate) fn parse_value(item: &MarshalValue) -> Option<Value> {
     parse_nested(item, 0)
 }
@@ -203,7 +203,7 @@ fn parse_big_int(negative: bool, magnitude: &[u8]) -> Option<Value> {
     Value::integer_from_hex(negative, &digits)
 }
 
-/// `-ff` or, as Python writes it, `-0xff`.
+/// Parses `-ff`, or `-0xff` as Python writes it.
 fn parse_hex_int(text: &str) -> Option<Value> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     Value::integer_from_hex(negative, digits.strip_prefix("0x").unwrap_or(digits))

@@ -18,6 +18,7 @@ crate::on_every_tier![
     a_bit_of_what_is_written_is_flipped,
     data_written_in_parts_and_copied_is_corrupted_too,
     writes_that_were_not_corrupted_are_not_counted,
+    a_write_that_waits_for_a_reader_does_not_hold_init_up,
     allocations_fail_without_a_limit_being_hit,
     a_share_of_all_allocations_fails,
     the_processor_is_taken_away_for_moments,
@@ -161,6 +162,24 @@ fn writes_that_were_not_corrupted_are_not_counted(tier: Tier) {
     assert_eq!(returned(&outcome), &Value::Int(1000), "{outcome:#?}");
     // Only the write of nothing was an opportunity.
     assert_eq!(opportunities_and_injections(&outcome, FaultMode::DiskCorruption), (1, 0));
+}
+
+/// Init writes in the place of the guest, but never where it could have to wait.
+fn a_write_that_waits_for_a_reader_does_not_hold_init_up(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = interposing(&bench);
+    let mut corrupted = |ask: CallBuilder| {
+        let outcome = session.run(ask.timeout(500));
+        assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+        let total = outcome.runtime_metrics.total_ms;
+        assert!(total < 750.0, "dead after {total} ms");
+        session.assert_still_works();
+    };
+    let corruption = |name| faulty_call(name, FaultMode::DiskCorruption, FaultTrigger::Rate(1.0));
+    for kind in ["named pipe", "pipe", "socket"] {
+        corrupted(corruption("full").with([Value::from(kind)]));
+    }
+    corrupted(corruption("swapped"));
 }
 
 fn allocations_fail_without_a_limit_being_hit(tier: Tier) {

@@ -10,6 +10,8 @@ use menace_model::{Value, Verdict};
 use menace_sandbox::{
     BackendOptions, CallJob, CallScheduler, CancelToken, SandboxError, SandboxSpec, Tier,
 };
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::bench::{ContractBench, build_call, guest, interpreter};
 use crate::{backends, host, process};
@@ -21,6 +23,8 @@ crate::on_every_tier![
     a_cancelled_call_ends_at_once,
     what_is_cancelled_stays_cancelled,
     a_killed_init_is_an_error_and_leaves_nothing,
+    a_stopped_init_is_ended_soon_after_the_deadline_and_leaves_nothing,
+    an_init_that_is_stopped_while_it_waits_is_ended,
     a_scheduler_returns_every_result_by_its_index,
     a_second_run_of_a_scheduler_finds_its_sandboxes_warm,
     a_scheduler_makes_as_many_calls_at_once_as_it_has_workers,
@@ -123,23 +127,68 @@ fn what_is_cancelled_stays_cancelled(tier: Tier) {
     assert!(matches!(result, Err(SandboxError::Cancelled)), "{result:?}");
 }
 
+/// Of the only sandbox of this process.
+fn signal_init(tier: Tier, signal: Signal) {
+    let first = host::children(std::process::id());
+    // Where there are namespaces, PID 1 is the child of what we started.
+    let inits = if tier.has_namespaces() { host::children(first[0]) } else { first };
+    kill(Pid::from_raw(inits[0].cast_signed()), signal).expect("ours to signal");
+}
+
 fn a_killed_init_is_an_error_and_leaves_nothing(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     std::thread::scope(|scope| {
         let sleep = build_call("sleep").with([Value::Int(60)]).timeout(60_000);
         let call = scope.spawn(|| bench.session().try_run(sleep));
         wait_for_a_call();
-        let first = host::children(std::process::id());
-        // Where there are namespaces, PID 1 is the child of what we started.
-        let inits = if tier.has_namespaces() { host::children(first[0]) } else { first };
-        let pid = nix::unistd::Pid::from_raw(inits[0].cast_signed());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
+        signal_init(tier, Signal::SIGKILL);
         let result = call.join().expect("it does not panic");
         assert!(matches!(result, Err(SandboxError::ConnectionLost(_))), "{result:?}");
     });
     assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
     // The next one is fine.
     bench.session().assert_still_works();
+}
+
+/// Two seconds are what the documentation promises.
+const STALL_GRACE: Duration = Duration::from_secs(2);
+
+fn a_stopped_init_is_ended_soon_after_the_deadline_and_leaves_nothing(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let timeout = Duration::from_secs(2);
+    std::thread::scope(|scope| {
+        let sleep = build_call("sleep").with([Value::Int(60)]).timeout(2000);
+        let mut session = bench.session();
+        session.assert_still_works();
+        let began = Instant::now();
+        let call = scope.spawn(move || (session.try_run(sleep), session));
+        wait_for_a_call();
+        signal_init(tier, Signal::SIGSTOP);
+        let (result, session) = call.join().expect("it does not panic");
+        drop(session);
+        let took = began.elapsed();
+        assert!(took < timeout + STALL_GRACE, "{took:?}");
+        assert!(matches!(result, Err(SandboxError::Stalled)), "{result:?}");
+        let outcome = result.or_else(SandboxError::into_outcome).expect("a loss is an outcome");
+        assert_eq!(outcome.verdict, Verdict::Crashed);
+        assert!(outcome.reason.as_ref().is_some_and(|why| why.contains("stopped answering")));
+    });
+    assert_eq!(host::descendants(), Vec::<String>::new());
+    assert_eq!(host::groups().len(), 0, "{:?}", host::groups());
+    bench.session().assert_still_works();
+}
+
+/// However long the request is.
+fn an_init_that_is_stopped_while_it_waits_is_ended(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    session.assert_still_works();
+    signal_init(tier, Signal::SIGSTOP);
+    let began = Instant::now();
+    let long = Value::from("x".repeat(4 << 20).as_str());
+    let result = session.try_run(build_call("sleep").with([long]).timeout(500));
+    assert!(matches!(result, Err(SandboxError::Stalled)), "{result:?}");
+    assert!(began.elapsed() < Duration::from_millis(500) + STALL_GRACE, "{:?}", began.elapsed());
 }
 
 fn a_scheduler_returns_every_result_by_its_index(tier: Tier) {
@@ -297,8 +346,8 @@ fn ended_while_it_waits(tier: Tier, victim: impl FnOnce(&[u32]) -> u32) {
     until(|| host::all_children().len() == processes);
     // Long enough for it to have said that it is ready, if it ever is.
     std::thread::sleep(Duration::from_millis(300));
-    let pid = nix::unistd::Pid::from_raw(victim(&host::all_children()).cast_signed());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("ours to kill");
+    let pid = Pid::from_raw(victim(&host::all_children()).cast_signed());
+    kill(pid, Signal::SIGKILL).expect("ours to kill");
     // The rest of the sandbox ends, too.
     until(all_have_ended);
     bench.session().assert_still_works();

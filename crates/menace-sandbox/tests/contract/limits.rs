@@ -13,9 +13,14 @@ crate::on_every_tier![
     the_time_that_a_fork_takes_is_the_call_s,
     processor_time_is_limited,
     processor_time_of_children_that_ended_is_limited,
+    processor_time_of_children_that_no_process_waits_for_is_limited,
     the_share_of_the_processor_is_limited,
     memory_is_limited,
     memory_of_all_processes_counts_together,
+    page_tables_are_memory,
+    files_in_memory_are_memory,
+    full_sockets_are_memory,
+    files_without_a_name_count_too,
     the_memory_of_a_short_call_is_limited,
     files_that_are_read_are_no_memory,
     files_that_are_written_are_no_memory,
@@ -89,6 +94,18 @@ fn processor_time_of_children_that_ended_is_limited(tier: Tier) {
     session.assert_still_works();
 }
 
+/// Each of them is gone before the monitor looks again.
+fn processor_time_of_children_that_no_process_waits_for_is_limited(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let busy = build_call("busy_in_forgotten_children").with([Value::Float(10.0)]);
+    let outcome = session.run(busy.timeout(30_000).limited(|l| l.cpu_ms = Some(500)));
+    assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
+    assert!(outcome.result.reason.is_some_and(|reason| reason.contains("processor time")));
+    assert!(outcome.runtime_metrics.total_ms < 3000.0, "{:?}", outcome.runtime_metrics);
+    session.assert_still_works();
+}
+
 fn the_share_of_the_processor_is_limited(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
     let mut session = bench.session();
@@ -135,6 +152,63 @@ fn memory_of_all_processes_counts_together(tier: Tier) {
     assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
     assert!(outcome.runtime_metrics.total_ms < 4000.0);
     session.assert_still_works();
+}
+
+fn page_tables_are_memory(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut read = |gib| {
+        let read = build_call("page_tables").with([Value::Int(gib)]);
+        session.run(read.limited(|limits| {
+            limits.memory_bytes = Some(64 * MIB);
+            // A group's limit is that of both.
+            limits.disk_bytes = Some(MIB);
+        }))
+    };
+    assert_eq!(read(2).verdict, Verdict::Returned);
+    // A table of four kibibytes for every second mebibyte: 256 MiB.
+    let outcome = read(128);
+    assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+}
+
+fn files_in_memory_are_memory(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut write = |mib| {
+        let write = build_call("memory_file").with([Value::Int(mib)]);
+        session.run(write.limited(|limits| limits.memory_bytes = Some(64 * MIB)))
+    };
+    assert_eq!(write(32).verdict, Verdict::Returned);
+    let outcome = write(128);
+    assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+}
+
+fn full_sockets_are_memory(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut fill = |pairs| {
+        let fill = build_call("full_sockets").with([Value::Int(pairs), Value::Int(1 << 20)]);
+        session.run(fill.limited(|limits| {
+            limits.memory_bytes = Some(64 * MIB);
+            // As above.
+            limits.disk_bytes = Some(MIB);
+        }))
+    };
+    assert_eq!(fill(10).verdict, Verdict::Returned);
+    let outcome = fill(400);
+    assert_eq!(outcome.verdict, Verdict::OutOfMemory, "{outcome:#?}");
+}
+
+fn files_without_a_name_count_too(tier: Tier) {
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let mut write = |mib| {
+        let write = build_call("removed_files").with([Value::Int(mib)]);
+        session.run(write.limited(|limits| limits.disk_bytes = Some(16 * MIB)))
+    };
+    assert_eq!(write(8).verdict, Verdict::Returned);
+    let outcome = write(64);
+    assert_eq!(outcome.verdict, Verdict::OutOfDisk, "{outcome:#?}");
 }
 
 fn the_memory_of_a_short_call_is_limited(tier: Tier) {

@@ -1,14 +1,18 @@
 //! Ways out that were found once, and closed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use menace_model::{Value, Verdict};
 use menace_sandbox::Tier;
+use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::Mode;
 use tempfile::TempDir;
 
 use crate::bench::{ContractBench, build_call, guest, text};
@@ -18,6 +22,8 @@ crate::on_every_tier![
     sockets_beside_the_interpreter_cannot_be_connected_to,
     sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network,
     sockets_of_a_calls_own_can_be_connected_to,
+    watches_see_nothing_of_the_host,
+    locks_hold_no_file_of_the_host,
     layers_of_other_calls_are_out_of_reach,
     output_of_one_call_stays_with_it,
     a_descriptor_cannot_be_made_to_signal_init_and_zygote,
@@ -218,6 +224,120 @@ fn sockets_beside_the_interpreter_cannot_be_connected_to_without_a_network(tier:
         let tried = &outcome.violations[0].detail;
         assert!(tried.starts_with("socket(AF_UNIX, SOCK_STREAM"), "level {level}: {tried}");
         library.assert_untouched(level);
+    }
+}
+
+/// A file and a named pipe beside the interpreter.
+struct SharedLibrary {
+    place: TempDir,
+}
+
+impl SharedLibrary {
+    fn new() -> Self {
+        let place = TempDir::with_prefix("library-").expect("writable");
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+        File::create(place.path().join("file")).expect("writable");
+        let pipe = place.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).expect("writable");
+        for name in ["file", "pipe"] {
+            let mode = fs::Permissions::from_mode(0o666);
+            fs::set_permissions(place.path().join(name), mode).expect("ours");
+        }
+        Self { place }
+    }
+
+    fn bench(&self, tier: Tier) -> ContractBench {
+        ContractBench::with_options(tier, GUEST, |options| {
+            options.interpreter.needs.push(self.place.path().to_owned());
+        })
+    }
+
+    fn path(&self, name: &str) -> Value {
+        Value::from(self.place.path().join(name).to_str().expect("a plain path"))
+    }
+}
+
+fn watches_see_nothing_of_the_host(tier: Tier) {
+    let library = SharedLibrary::new();
+    let bench = library.bench(tier);
+    let watch = |path: Value, touch| build_call("watch").with([path, Value::Bool(touch)]);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                fs::read(library.place.path().join("file")).expect("readable");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let seen = bench.value(watch(library.path(""), false));
+        is_over.store(true, Ordering::Relaxed);
+        assert!(["nothing", "EACCES"].contains(&text(&seen)), "{seen:?}");
+    });
+    // Of its own files it sees everything, where it may watch at all.
+    let own = bench.value(watch(Value::from("."), true));
+    assert_eq!(text(&own), if tier.has_namespaces() { "events" } else { "EACCES" });
+}
+
+fn locks_hold_no_file_of_the_host(tier: Tier) {
+    let library = SharedLibrary::new();
+    let bench = library.bench(tier);
+    let mut session = bench.session();
+    assert_eq!(session.value(build_call("own_locks")), Value::Int(2));
+    let path = library.place.path().join("file");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let host = scope.spawn(|| {
+            let mut refused = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let file = File::options().read(true).write(true).open(&path).expect("ours");
+                let all = libc::flock {
+                    l_type: libc::F_WRLCK as libc::c_short,
+                    l_whence: libc::SEEK_SET as libc::c_short,
+                    l_start: 0,
+                    l_len: 0,
+                    l_pid: 0,
+                };
+                refused += u32::from(fcntl(&file, FcntlArg::F_SETLK(&all)).is_err());
+                refused += u32::from(Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            refused
+        });
+        let held = build_call("hold_lock").with([library.path("file")]);
+        // In the moment in which the host holds it, and sees that it does.
+        let seen = (0..20).any(|_| text(&session.value(held.clone())) == "had");
+        is_over.store(true, Ordering::Relaxed);
+        assert!(seen, "the guest never had it");
+        assert_eq!(host.join().expect("no panic"), 0, "the guest kept the host from its file");
+    });
+}
+
+/// Without mounts, the pipes of the host themselves are seen.
+mod with_mounts {
+    use super::*;
+
+    fn a_pipe_beside_the_interpreter_is_not_that_of_the_host(tier: Tier) {
+        let library = SharedLibrary::new();
+        let bench = library.bench(tier);
+        let pipe = library.place.path().join("pipe");
+        let mut writer = File::options().read(true).write(true).open(pipe).expect("a pipe");
+        writer.write_all(b"from the host").expect("there is room");
+        let read = bench.value(build_call("read_pipe").with([library.path("pipe")]));
+        assert_eq!(text(&read), "");
+    }
+
+    #[test]
+    fn pipes_as_root() {
+        let name = concat!(module_path!(), "::pipes_as_root");
+        let fact = a_pipe_beside_the_interpreter_is_not_that_of_the_host;
+        crate::process::in_own_process(name, || fact(Tier::Root));
+    }
+
+    #[test]
+    fn pipes_in_user_namespaces() {
+        let name = concat!(module_path!(), "::pipes_in_user_namespaces");
+        let fact = a_pipe_beside_the_interpreter_is_not_that_of_the_host;
+        crate::process::in_own_process(name, || fact(Tier::UserNamespaces));
     }
 }
 

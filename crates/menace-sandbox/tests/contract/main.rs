@@ -26,6 +26,7 @@ mod host;
 mod import_misbehaviour;
 mod imports;
 mod layers;
+mod lies;
 mod lifecycle;
 mod limits;
 mod loopholes;

@@ -155,7 +155,7 @@ impl FaultStage {
         probes
     }
 
-    /// Another seed, counting of fault opportunities, larger counts.
+    /// The first probes of a subject: another seed, counting of fault opportunities, larger counts.
     fn push_first_round(&self, subject: &FaultSubject, probes: &mut Vec<ExploreProbe>) {
         if subject.baseline.verdict != Verdict::Returned {
             return;

@@ -14,7 +14,7 @@ const MEASURE_TIMEOUT_MS: u64 = 1_500;
 /// Repetitions of a call in one process that show a leak.
 pub(super) const LEAK_PROBE_REPEATS: u32 = 15;
 
-/// What all calls of a section have in common.
+/// The settings that all calls of a section share.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallDefaults {
     pub limits: CallLimits,

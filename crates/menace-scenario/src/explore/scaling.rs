@@ -95,8 +95,8 @@ impl ScalingStage {
         Some(ExploreProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
     }
 
-    /// Sizes take turns: what else the machine does for a while slows down one call of each, and
-    /// not all calls of one.
+    /// Probes of all sizes, in turns: a disturbance of the machine slows down one call of each
+    /// size, and not all calls of one.
     fn take_turns(&self, key: GrowthKey, sizes: &[u64], turns: usize) -> Vec<ExploreProbe> {
         let turn = || sizes.iter().filter_map(|size| self.growth_probe(key, *size));
         (0..turns).flat_map(|_| turn()).collect()

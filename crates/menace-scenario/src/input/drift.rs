@@ -31,7 +31,7 @@ pub fn drift_value(value: &Value, drift: SchemaDrift, random: &mut SeededRng) ->
     SchemaMutator { drift, is_record: &|_| false }.drift_value(value, random)
 }
 
-/// The same, with knowledge of the classes that are data.
+/// The value with a drifted schema, where `is_record` says which classes are data.
 pub(crate) fn drift_value_with(
     value: &Value,
     drift: SchemaDrift,
@@ -149,7 +149,7 @@ impl SchemaMutator<'_> {
         if items.iter().any(|item| self.has_fields(item)) {
             let same = random.clone();
             let each = items.iter().map(|item| {
-                // The same random numbers for each item, so that the items stay alike.
+                // Equal random numbers for each item, so that all items change in the same way.
                 self.drift_value(item, &mut same.clone()).unwrap_or_else(|| item.clone())
             });
             return Some(each.collect());

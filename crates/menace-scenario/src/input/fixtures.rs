@@ -4,11 +4,9 @@
 
 use serde_json::Value as Json;
 
-use menace_model::{CallFixtures, FixtureFile, decode_base64};
+use menace_model::{CallFixtures, FixtureFile, decode_base64, suggest_names_or};
 
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{OrderedPairs, parse_json};
-use crate::config::{quote_shortened, suggest_similar};
+use crate::config::{ConfigError, ConfigProblem, OrderedPairs, parse_json, quote_shortened};
 
 const FILES_KEY: &str = "files";
 const ENVIRONMENT_KEY: &str = "env";
@@ -61,8 +59,11 @@ fn parse_fixtures(pairs: &OrderedPairs<Json>, at: &str) -> Result<CallFixtures, 
                 ));
             }
             (other, _) => {
-                let hint =
-                    suggest_similar(other, [FILES_KEY, ENVIRONMENT_KEY], "known are files and env");
+                let hint = suggest_names_or(
+                    other,
+                    [FILES_KEY, ENVIRONMENT_KEY],
+                    "known are files and env",
+                );
                 problems.add(ConfigProblem::for_key(at, name, format!("unknown key{hint}")));
             }
         }

@@ -1,6 +1,5 @@
-//! Inputs that were worth keeping, one per line:
-//! `{"section": "shop/models.py::f", "input": {"args": [], "kwargs": {}, "receiver": null},
-//! "verdict": "returned", "new_lines": 3}`.
+//! Inputs that a later run tries again, one per line: `{"section": "shop/models.py::f", "input":
+//! {"args": [], "kwargs": {}, "receiver": null}, "verdict": "returned", "new_lines": 3}`.
 //!
 //! Reading and writing the file belongs to `menace-loop`.
 

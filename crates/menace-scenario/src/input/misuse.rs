@@ -54,7 +54,7 @@ pub(crate) struct MisuseBuilder<'a> {
 }
 
 impl MisuseBuilder<'_> {
-    /// Makes so many mistakes; none when the call allows no mistake.
+    /// Makes this number of mistakes; `None` when the call allows no mistake.
     pub(crate) fn build(
         mut self,
         mistakes: usize,

@@ -1,5 +1,5 @@
-//! What the name of a parameter tells: possible kinds, the role of its text, and realistic values.
-//! The table is `data/topics.txt`.
+//! Topics of parameter names: possible kinds, the role of a text, and realistic values. The table
+//! is `data/topics.txt`.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use menace_model::Value;
 
 menace_model::named_enum! {
-    /// The grammar of a text, which decides which injections are possible.
+    /// The grammar of a text, which determines the possible injections.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum TextRole {
         Plain = "plain",
@@ -30,13 +30,7 @@ menace_model::named_enum! {
     }
 }
 
-impl TextRole {
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == word)
-    }
-}
-
-/// A topic: what a group of names has in common.
+/// A topic, which a group of names shares.
 #[derive(Debug)]
 pub(crate) struct NameTopic {
     /// Annotations, the likeliest first.
@@ -45,7 +39,7 @@ pub(crate) struct NameTopic {
     pub values: Vec<Value>,
 }
 
-/// All topics by each of their names.
+/// All topics, found by each of their names.
 #[derive(Debug)]
 struct NameTopicIndex {
     topics: Vec<NameTopic>,
@@ -65,7 +59,7 @@ fn topic_index() -> &'static NameTopicIndex {
             let values = Value::args_from_json(values);
             all.topics.push(NameTopic {
                 kinds: kinds.split(';').map(str::trim).collect(),
-                role: TextRole::from_word(role).unwrap_or(TextRole::Plain),
+                role: role.parse().unwrap_or(TextRole::Plain),
                 values: values.unwrap_or_default(),
             });
             for name in names.split_whitespace() {
@@ -143,7 +137,7 @@ mod tests {
             let parts: Vec<&str> = line.splitn(4, '|').map(str::trim).collect();
             let [names, kinds, role, values] = parts[..] else { panic!("{line}") };
             assert!(!names.is_empty() && !kinds.is_empty(), "{line}");
-            assert!(TextRole::from_word(role).is_some(), "{line}");
+            assert!(role.parse::<TextRole>().is_ok(), "{line}");
             assert!(Value::args_from_json(values).is_ok(), "{line}");
         }
     }

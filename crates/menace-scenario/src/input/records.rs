@@ -1,4 +1,4 @@
-//! Inputs that were written down: records of arguments, template files, inputs of plugins.
+//! Written inputs: records of arguments, template files, inputs of plugins.
 
 use menace_model::{Section, Value};
 use serde_json::{Map, Value as Json};
@@ -9,7 +9,8 @@ use super::make::ArgumentSlots;
 /// Arguments by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputRecord {
-    /// The section that it is for, as `package.module:function` or as an id; any when it has none.
+    /// The section that it is for, as `package.module:function` or as an id; without one it is for
+    /// any.
     pub section: Option<String>,
     /// Variables for the call, from keys in capitals.
     pub environment: Vec<(String, String)>,
@@ -18,7 +19,7 @@ pub struct InputRecord {
     pub arguments: Vec<(String, Value)>,
 }
 
-/// Where, and what is wrong there.
+/// An error in a record, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct InputRecordError {
@@ -216,12 +217,12 @@ impl InputTemplates {
 /// Arguments by parameter name: an input as a plugin sees it.
 pub type NamedArguments = Vec<(String, Value)>;
 
-/// The inputs that a plugin returned replace those that it was shown.
+/// The difference between the inputs that a plugin received and those that it returned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PluginInputs {
     /// Inputs that the plugin made.
     pub added: Vec<InputRecord>,
-    /// Inputs that the plugin was shown and did not return.
+    /// Inputs that the plugin received and did not return.
     pub dropped: Vec<NamedArguments>,
 }
 

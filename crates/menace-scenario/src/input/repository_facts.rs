@@ -20,7 +20,7 @@ pub(crate) struct SectionContext<'a> {
     pub hints: &'a SectionHints,
 }
 
-/// Shared by the inputs of all sections.
+/// The facts that the inputs of all sections share.
 #[derive(Debug)]
 pub struct RepositoryFacts<'a> {
     classes: &'a ClassIndex,

@@ -1,4 +1,4 @@
-//! The shape of a value: its type, and what else is known about it.
+//! The shape of a value: its type, with further knowledge about it.
 //!
 //! Annotations, names, docstrings and uses become shapes ([`super::infer`]); values are made from
 //! shapes only ([`super::make`]).
@@ -15,7 +15,7 @@ pub(crate) enum ValueShape {
     Bool,
     Int,
     Float,
-    /// Text of the role, or of the role that its name tells.
+    /// Text with this role, or without one the role that its name suggests.
     Str(Option<TextRole>),
     Bytes,
     /// A path: as text, or as `pathlib.Path`.
@@ -30,7 +30,7 @@ pub(crate) enum ValueShape {
     Set(Box<ValueShape>),
     FrozenSet(Box<ValueShape>),
     Dict(Box<ValueShape>, Box<ValueShape>),
-    /// A dict whose keys are known.
+    /// A dict with known keys.
     Record(Vec<RecordField>),
     Iterator(Box<ValueShape>),
     AsyncIterator(Box<ValueShape>),
@@ -58,7 +58,7 @@ pub(crate) enum ValueShape {
     Class(Box<ValueShape>),
     /// An object that has at least these members.
     Duck(Box<DuckType>),
-    /// The shape, with examples of another topic than its name tells.
+    /// The shape, with examples of this topic instead of the one of its name.
     WithTopic(String, Box<ValueShape>),
     /// The shape within bounds.
     Bounded(Box<ValueShape>, ValueBounds),
@@ -93,9 +93,9 @@ pub(crate) struct DuckType {
     pub has_length: bool,
     /// Result of `x(…)`.
     pub call_result: Option<ValueShape>,
-    /// It is used with `with`.
+    /// Whether it is used with `with`.
     pub is_context_manager: bool,
-    /// It is used with `async with`.
+    /// Whether it is used with `async with`.
     pub is_async_context_manager: bool,
 }
 

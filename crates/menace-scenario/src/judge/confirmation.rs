@@ -1,19 +1,18 @@
-//! Candidate → rerun → finding: the same way for the breadth phase, for exploring, and for
-//! `menace repro` and `menace shrink`.
+//! Candidate → rerun → finding: the same way for imports, for the breadth phase, for exploring,
+//! and for `menace repro` and `menace shrink`.
 //!
-//! Making the rerun's call belongs to the caller.
-//! Invariant: the rerun of a rerun's call is that call, so `menace repro` makes the call that
-//! confirmed the failure.
+//! The caller makes the call of the rerun. Invariant: the rerun of a rerun's call is that call
+//! itself, so `menace repro` makes the call that confirmed the failure.
 
 use menace_model::{Call, Outcome, WeaknessKind};
 
-use super::{BaselineOutcome, SectionHistory, SectionWeakness};
+use super::{BaselineOutcome, SectionHistory, SectionWeakness, find_import_weakness};
 
-/// The least time limit of a rerun. Longer than that of a first call, so that a call that was only
-/// slowed down by a busy machine is not confirmed as a hang.
+/// The least time limit of a rerun. It is longer than that of a first call, so that a call that was
+/// only slowed down by a busy machine is not confirmed as a hang.
 pub(crate) const CONFIRM_TIMEOUT_MS: u64 = 3_000;
-/// Repetitions at least, in the rerun of a call that is repeated in one process: a bounded cache
-/// may still grow during the first ones, and stops later.
+/// The fewest repetitions in the rerun of a call that is repeated in one process: a bounded cache
+/// may grow during the first ones, and stops growing later.
 const CONFIRM_REPEATS: u32 = 360;
 
 /// The rerun of a candidate's call, and of the call of a failure.
@@ -32,7 +31,7 @@ pub fn rerun_call(call: &Call) -> Call {
 pub struct Candidate {
     pub call: Call,
     pub weakness: SectionWeakness,
-    /// Kept only where the finding may describe this call instead of its rerun.
+    /// Set only where the finding may have to describe this call instead of its rerun.
     outcome: Option<Box<Outcome>>,
 }
 
@@ -59,8 +58,8 @@ impl Candidate {
         Self { call: call.clone(), weakness, outcome }
     }
 
-    /// None where the rerun does not show the weakness again. The finding describes the rerun, or
-    /// the first call where that ran out of memory and its rerun out of time before.
+    /// `None` if the rerun does not show the weakness again. The finding describes the rerun; or
+    /// the first call, if that ran out of memory and the rerun timed out before it did.
     pub fn confirm(self, rerun: CandidateRerun) -> Option<ConfirmedFinding> {
         let Self { call, weakness, outcome } = self;
         if !rerun.confirms(weakness.kind) {
@@ -84,6 +83,12 @@ impl CandidateRerun {
         baseline: Option<&BaselineOutcome>,
     ) -> Self {
         let weakness = history.find_weakness(&call, &outcome, baseline);
+        Self { call, outcome, weakness }
+    }
+
+    /// Judges the outcome of a module's import.
+    pub fn judge_import(call: Call, outcome: Outcome) -> Self {
+        let weakness = find_import_weakness(&outcome);
         Self { call, outcome, weakness }
     }
 

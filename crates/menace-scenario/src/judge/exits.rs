@@ -8,7 +8,7 @@ use super::{
     is_raised_on_purpose, was_fault_injected,
 };
 
-/// A function with so many frames on the stack is recursive.
+/// A function with this many frames on the stack counts as recursive.
 const MIN_RECURSION_FRAMES: usize = 3;
 
 /// Exceptions of Python itself for code that did not expect its input.

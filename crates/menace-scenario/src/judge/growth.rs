@@ -16,6 +16,12 @@ pub struct GrowthSample {
     pub cpu_ms: f64,
 }
 
+impl GrowthSample {
+    pub fn is_measurable(&self) -> bool {
+        self.cpu_ms >= MIN_MEASURABLE_CPU_MS
+    }
+}
+
 /// The exponent of the growth, if it is steep.
 ///
 /// Uses the last three measurable sizes: both steps between them must be steep.
@@ -34,7 +40,7 @@ pub(crate) fn may_be_steep(samples: &[GrowthSample]) -> bool {
 
 fn last_measurable(samples: &[GrowthSample]) -> Option<[GrowthSample; 3]> {
     let measured: Vec<GrowthSample> =
-        samples.iter().copied().filter(|sample| sample.cpu_ms >= MIN_MEASURABLE_CPU_MS).collect();
+        samples.iter().copied().filter(GrowthSample::is_measurable).collect();
     measured.last_chunk().copied()
 }
 

@@ -62,7 +62,7 @@ impl InputTraits {
         traits
     }
 
-    /// So small that thousands of items cannot come from it.
+    /// Whether it is so small that thousands of items cannot come from it.
     pub(super) fn is_tiny(&self) -> bool {
         self.total_size <= MAX_TINY_INPUT_BYTES
             && self.largest_size <= MAX_TINY_INPUT_BYTES

@@ -34,7 +34,7 @@ use input_traits::InputTraits;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectionWeakness {
     pub kind: WeaknessKind,
-    /// What the oracle observed, in a sentence.
+    /// A sentence that describes what the oracle observed.
     pub evidence: String,
     /// File and line in the repository, if known.
     pub place: Option<(String, u32)>,

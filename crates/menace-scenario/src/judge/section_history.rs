@@ -1,4 +1,4 @@
-//! What earlier calls showed about a section: accepted call shapes and baseline outcomes.
+//! What earlier calls revealed about a section: accepted call shapes and baseline outcomes.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub struct SectionHistory<'a> {
     declared: HashSet<CallShape>,
     /// A generator yielded items and ended.
     generator_ended: bool,
-    /// Nothing is known but a call that fails: inputs of the declared types count as accepted.
+    /// Whether only a failing call is known: then inputs of the declared types count as accepted.
     trusts_annotations: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> SectionHistory<'a> {
         }
     }
 
-    /// The history that the call of a known failure is rerun with: its input counts as accepted.
+    /// The history for the rerun of a known failure: its input counts as accepted.
     pub fn from_failing_call(section: &'a Section, call: &Call) -> Self {
         Self {
             accepted: HashSet::from([CallShape::from_call(call)]),
@@ -205,8 +205,8 @@ fn describe_type(value: &Value, depth: usize) -> String {
     }
 }
 
-/// What calls under faults are compared with. Outcomes are large and tens of thousands are kept
-/// until the faults are over, so only these parts are stored.
+/// The parts of a baseline outcome that calls under faults are compared with. Whole outcomes are
+/// large, and tens of thousands are kept until the fault stage is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaselineOutcome {
     pub verdict: Verdict,

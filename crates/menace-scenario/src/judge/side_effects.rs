@@ -91,7 +91,7 @@ fn is_journal(descriptor: &str, outcome: &Outcome) -> bool {
     is_touched || [".db", ".sqlite", ".sqlite3"].iter().any(|kind| base.ends_with(kind))
 }
 
-/// Memory that each of many equal calls keeps, or a temporary file that each of them leaves.
+/// Finds memory that each of many equal calls keeps, or a temporary file that each of them leaves.
 pub(super) fn judge_memory_leak(judge_input: &JudgeInput<'_>) -> Option<SectionWeakness> {
     let Outcome { steps, .. } = judge_input.outcome;
     if judge_input.call.repeats == 0
@@ -119,8 +119,8 @@ pub(super) fn judge_memory_leak(judge_input: &JudgeInput<'_>) -> Option<SectionW
     })
 }
 
-/// Temporary files, at least one per call: what a process has once is removed when it ends. Files
-/// that are returned or named by an argument may be removed by the caller.
+/// Finds temporary files, at least one per call; those that a process has only once are removed
+/// when it ends. Files that are returned or named by an argument may be removed by the caller.
 fn judge_temporary_files(judge_input: &JudgeInput<'_>) -> Option<SectionWeakness> {
     let Outcome { steps, files, .. } = judge_input.outcome;
     if judge_input.call.receiver.is_some()

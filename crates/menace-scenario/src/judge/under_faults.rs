@@ -102,10 +102,11 @@ fn has_baseline_result(judge_input: &JudgeInput<'_>) -> bool {
     judge_input.baseline.is_some_and(|baseline| baseline.hash.as_ref() == now)
 }
 
-/// In the body of every corrupted answer: a section that returns it did not check the response.
+/// The marker in the body of every corrupted answer: a section that returns it did not check the
+/// response.
 pub const CORRUPTED_ANSWER_MARKER: &str = "menace corrupted reply";
 
-/// Exceptions that tell the caller about the network.
+/// Exceptions that inform the caller about the network.
 const NETWORK_EXCEPTIONS: [&str; 2] = ["OSError", "http.client.HTTPException"];
 
 /// Exceptions of code that did not check the response.

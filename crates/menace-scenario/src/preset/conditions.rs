@@ -13,7 +13,7 @@ use crate::input::drift::SchemaDrift;
 
 use super::{Preset, PresetValues, failure_modes};
 
-/// The level of a setting; were the setting's range ever wider, the strictest one.
+/// The level of a setting; the strictest one if the setting had a larger range.
 pub(super) fn to_security_level(setting: BoundedInteger<1, 5>) -> SecurityLevel {
     SecurityLevel::try_from(setting.get() as u8).unwrap_or(SecurityLevel::STRICTEST)
 }

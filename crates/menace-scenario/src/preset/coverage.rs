@@ -13,8 +13,8 @@ use super::{
     PresetValues, ProfileCatalog, generate_presets, profiles_for,
 };
 
-/// Presets that a module needs beside `presets`: the canonical profiles that these do not cover,
-/// and a preset of the profiles that its path calls for.
+/// Presets that a module needs in addition to `presets`: the canonical profiles that these do not
+/// cover, and a preset of the profiles that keywords in its path select.
 pub fn missing_presets(
     presets: &[Preset],
     module: &str,

@@ -1,4 +1,5 @@
-//! The failure modes: what each does, how often at which severity, and which mechanism applies it.
+//! The failure modes: the effect of each, its rate at each severity, and the mechanism that applies
+//! it.
 
 use menace_model::{FailureMode, FaultMode, InputStrategy, ScenarioSeverity};
 
@@ -8,8 +9,8 @@ pub struct FailureModeInfo {
     pub mode: FailureMode,
     pub meaning: &'static str,
     pub effect: FailureModeEffect,
-    /// As [`super::PresetKey::held_by`].
-    pub held_by: &'static str,
+    /// Like [`super::PresetKey::enforced_by`].
+    pub enforced_by: &'static str,
 }
 
 /// How a mode affects the call.
@@ -51,46 +52,46 @@ const fn fault_effect(low: f64, high: f64, opportunities: &'static str) -> Failu
     FailureModeEffect::Fault { low, high, opportunities }
 }
 
-/// Every mode, in the order of the documentation.
+/// All modes, in the order of the documentation.
 pub static FAILURE_MODES: &[FailureModeInfo] = &[
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Disk),
         meaning: "The disk is full, slow, or fails to read: `ENOSPC`, short writes, `EIO`, delays.",
         effect: fault_effect(0.1, 0.5, "file operations"),
-        held_by: "`system_calls`",
+        enforced_by: "`system_calls`",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::DiskCorruption),
         meaning: "Bits are flipped in what is written, and the write succeeds.",
         effect: fault_effect(0.2, 0.8, "writes"),
-        held_by: "`system_calls`",
+        enforced_by: "`system_calls`",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Network),
         meaning: "A bad link (1 Mbps and 2 % loss at `low`, 128 kbps and 15 % at `high`), and \
                   connections that fail.",
         effect: fault_effect(0.1, 0.4, "connects, sends and receives"),
-        held_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
+        enforced_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::NetworkPartition),
         meaning: "Some peers cannot be reached: those of `NETWORK_PARTITION`, else a share of \
                   them chosen by the seed.",
         effect: fault_effect(0.3, 0.7, "peers"),
-        held_by: "`nfqueue`; `harness` for stubbed answers",
+        enforced_by: "`nfqueue`; `harness` for stubbed answers",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Cpu),
         meaning: "Less of a processor: 0.5 of one at `low`, 0.2 at `high`, unless `CPU_SHARE` is \
                   less.",
         effect: fault_effect(0.5, 0.8, "a processor taken away"),
-        held_by: "`cgroup_v2` or `cgroup_v1`, else `freezer`",
+        enforced_by: "`cgroup_v2` or `cgroup_v1`, else `freezer`",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::CpuSpike),
         meaning: "Moments in which the call gets next to no processor.",
         effect: fault_effect(0.2, 0.6, "the time"),
-        held_by: "`freezer`",
+        enforced_by: "`freezer`",
     },
     FailureModeInfo {
         mode: FailureMode::ConcurrencySpike,
@@ -98,26 +99,26 @@ pub static FAILURE_MODES: &[FailureModeInfo] = &[
                   with the same arguments: deadlocks, exceptions and differing results are \
                   reported.",
         effect: FailureModeEffect::Burst,
-        held_by: "`harness`",
+        enforced_by: "`harness`",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Memory),
         meaning: "Allocations fail with `MemoryError`.",
         effect: fault_effect(0.1, 0.5, "demands for memory"),
-        held_by: "`system_calls`",
+        enforced_by: "`system_calls`",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Timeout),
         meaning: "The call is killed before its time: at a moment chosen by the seed, or before \
                   one of its first changes of files.",
         effect: fault_effect(0.5, 1.0, "calls"),
-        held_by: "`monitor`, `system_calls`",
+        enforced_by: "`monitor`, `system_calls`",
     },
     FailureModeInfo {
         mode: FailureMode::HostileInput,
         meaning: "Inputs made to do harm; `THREAT_INTENSITY` says how many, and how bad.",
         effect: FailureModeEffect::Inputs(InputStrategy::Hostile),
-        held_by: "the inputs",
+        enforced_by: "the inputs",
     },
     FailureModeInfo {
         mode: FailureMode::UserMisuse,
@@ -125,7 +126,7 @@ pub static FAILURE_MODES: &[FailureModeInfo] = &[
                   `THREAT_INTENSITY` says how many inputs are so, at least one, and how many \
                   mistakes they make at once.",
         effect: FailureModeEffect::Inputs(InputStrategy::Misuse),
-        held_by: "the inputs",
+        enforced_by: "the inputs",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::SchemaDrift),
@@ -133,13 +134,13 @@ pub static FAILURE_MODES: &[FailureModeInfo] = &[
                   `low` and half of them at `high`, in data files and answers one of each kind of \
                   record.",
         effect: fault_effect(0.1, 0.5, "data files and answers"),
-        held_by: "the inputs; `harness` for files and answers",
+        enforced_by: "the inputs; `harness` for files and answers",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::FlakyUpstream),
         meaning: "Upstreams refuse, do not answer, or answer 5xx or corrupted data.",
         effect: fault_effect(0.2, 0.7, "calls out"),
-        held_by: "`harness`",
+        enforced_by: "`harness`",
     },
 ];
 
@@ -148,7 +149,7 @@ impl FailureModeInfo {
         FAILURE_MODES.iter().find(|one| one.mode == mode)
     }
 
-    /// The strength at a severity, in words.
+    /// Describes the strength at a severity.
     pub fn describe_strength(&self, severity: ScenarioSeverity) -> String {
         match self.effect {
             FailureModeEffect::Fault { low, high, opportunities: of, .. } => {

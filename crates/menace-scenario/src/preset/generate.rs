@@ -35,11 +35,11 @@ const SECURITY_LEVEL_CHOICES: [u64; 4] = [1, 2, 3, 4];
 /// Numbers of failure modes, with equal probability.
 const MODE_COUNT_CHOICES: [usize; 6] = [0, 0, 1, 1, 1, 2];
 
-/// What the generator is asked for.
+/// The profiles, the count and the seed of generated presets.
 #[derive(Debug, Clone, Default)]
 pub struct PresetRequest<'a> {
     pub profiles: Vec<&'a PresetProfile>,
-    /// Without a count, each profile is taken unchanged, at each of its severities.
+    /// Without a count, each profile is used unchanged, at each of its severities.
     pub count: Option<u32>,
     /// The values of the settings.
     pub settings: PresetValues,
@@ -121,7 +121,7 @@ fn draw_values(request: &PresetRequest<'_>, random: &mut SeededRng) -> PresetVal
             random,
             &SECURITY_LEVEL_CHOICES,
         ))),
-        // The only system that there is a backend for; drawn so that a seed keeps its presets.
+        // The only system for which there is a backend; drawn so that a seed keeps its presets.
         os_type: Some(pick_one(random, &[GuestOsType::Linux])),
         ..PresetValues::default()
     };
@@ -129,7 +129,8 @@ fn draw_values(request: &PresetRequest<'_>, random: &mut SeededRng) -> PresetVal
     if random.chance(0.25) {
         values.cpu_share = ProcessorCount::new(share);
     }
-    // Of GPUs, which no backend can give: drawn so that a seed keeps its presets.
+    // Stands for a number of GPUs, which no backend provides; drawn so that a seed keeps its
+    // presets.
     random.next_below(2);
     let network = draw_network(random);
     draw_faults(&mut values, random, request.profiles.is_empty());

@@ -20,7 +20,7 @@ pub(super) fn archive_entries(json: &Json) -> Option<&Vec<Json>> {
     json.get("log")?.get("entries")?.as_array()
 }
 
-/// One answer per entry that has one; `at` is the place of the archive.
+/// One mock per entry with an answer; `at` is the position of the archive.
 pub(super) fn read_archive_mocks(
     entries: &[Json],
     at: &str,

@@ -13,7 +13,7 @@ use super::{Preset, PresetValues};
 /// A key without effect, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IneffectiveKey {
-    /// None for the whole preset.
+    /// `None` for the whole preset.
     pub key: Option<&'static str>,
     pub reason: &'static str,
 }
@@ -27,7 +27,7 @@ impl fmt::Display for IneffectiveKey {
     }
 }
 
-/// Both names of the scenario that changes nothing by design.
+/// Both names of the scenario that has no conditions by design.
 const BASELINE_NAMES: [&str; 2] = ["normal", "baseline"];
 
 impl Preset {

@@ -22,7 +22,7 @@ pub struct PresetKey {
     pub generated: &'static str,
     /// The mechanism that applies it, in the words of an outcome's `enforced_by` if it is listed
     /// there.
-    pub held_by: &'static str,
+    pub enforced_by: &'static str,
     pub(super) read: fn(&mut PresetValues, &str) -> Result<(), ParseRefusal>,
     pub(super) write: fn(&PresetValues) -> Option<Json>,
 }
@@ -82,7 +82,7 @@ impl<const BYTES: u64> ToPresetJson for BoundedSize<BYTES> {
     }
 }
 
-/// In seconds without a unit, which other readers of presets expect.
+/// Seconds without a unit, which other readers of presets expect.
 impl ToPresetJson for PositiveAmount<std::time::Duration> {
     fn to_preset_json(&self) -> Json {
         seconds_json(self.get())
@@ -130,21 +130,21 @@ impl ToPresetJson for JsonRecords {
 macro_rules! keys {
     ($(
         $field:ident: $kind:ty = $name:literal in $group:ident.$setting:ident:
-        $default:literal, $generated:literal, $held_by:literal;
+        $default:literal, $generated:literal, $enforced_by:literal;
     )+) => {
-        /// What a preset says, key by key; each value is fine by itself.
+        /// The values of a preset by key; each is in its own range.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct PresetValues {
             $(#[doc = concat!("`", $name, "`")] pub $field: Option<$kind>,)+
         }
 
         impl PresetValues {
-            /// What the settings say about calls.
+            /// The values of the settings that apply to calls.
             pub fn from_settings(settings: &menace_settings::Settings) -> Self {
                 Self { $($field: settings.$group.$setting.value.clone(),)+ }
             }
 
-            /// Each value of these, and where there is none, the other's.
+            /// These values, completed by those of the other where there is none.
             pub(super) fn or_else_values(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)+ }
             }
@@ -155,7 +155,7 @@ macro_rules! keys {
             name: $name,
             default: $default,
             generated: $generated,
-            held_by: $held_by,
+            enforced_by: $enforced_by,
             read: |values, text| {
                 let context = menace_settings::ParseContext::default();
                 let value = <$kind as menace_settings::SettingType>::parse(text, &context)?;

@@ -1,4 +1,4 @@
-//! Profiles that the words in a module's path call for.
+//! Selects profiles by keywords in a module's path.
 
 use menace_settings::KeywordProfiles;
 

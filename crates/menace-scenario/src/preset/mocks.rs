@@ -4,11 +4,10 @@
 
 use serde_json::Value as Json;
 
-use menace_model::{MockResponse, decode_base64};
+use menace_model::{MockResponse, decode_base64, suggest_names_or};
 
 use super::har;
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{quote_shortened, suggest_similar};
+use crate::config::{ConfigError, ConfigProblem, quote_shortened};
 
 const MOCKS_KEY: &str = "NETWORK_MOCKS";
 const MOCK_FIELDS: [&str; 9] =
@@ -55,7 +54,7 @@ impl MockReader<'_> {
         )
     }
 
-    /// One answer; none after a problem was added.
+    /// One mock; `None` after a problem was added.
     fn read_mock(&mut self, json: &Json) -> Option<MockResponse> {
         let Json::Object(map) = json else {
             return self.refuse_type("", "an object such as `{\"url\": \"*\"}`", json);
@@ -65,7 +64,7 @@ impl MockReader<'_> {
             let other = format!("known are {}", MOCK_FIELDS.join(", "));
             self.refuse::<()>(
                 name,
-                format!("unknown key{}", suggest_similar(name, MOCK_FIELDS, &other)),
+                format!("unknown key{}", suggest_names_or(name, MOCK_FIELDS, &other)),
             );
         }
         let given = |name: &str| map.get(name).filter(|value| !value.is_null());

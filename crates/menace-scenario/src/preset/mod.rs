@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `keys` | the table of all keys; reading, writing and documentation use it |
-//! | `failure_modes` | what the failure modes do, how often at which severity |
+//! | `failure_modes` | the effect of each failure mode, and its rate at each severity |
 //! | `read` | JSON → presets, or all problems |
 //! | `conditions` | a preset → limits and conditions of a call |
 //! | `ineffective` | keys without effect, limits that an outcome does not report |
@@ -119,7 +119,7 @@ impl Preset {
         self.values.scenario_name.as_deref().unwrap_or(UNNAMED_PRESET)
     }
 
-    /// None if the preset has no severity.
+    /// `None` if the preset has no severity.
     pub fn severity(&self) -> Option<ScenarioSeverity> {
         self.values.scenario_severity
     }
@@ -196,7 +196,7 @@ menace_model::named_enum! {
     #[serde(rename_all = "snake_case")]
     pub enum PresetOrigin {
         StaticFile = "static file",
-        /// On the command line, or in `SANDBOX_ENV_PRESETS`.
+        /// Given on the command line, or in `SANDBOX_ENV_PRESETS`.
         UserProvided = "given",
         Generated = "generated",
         Canonical = "canonical",

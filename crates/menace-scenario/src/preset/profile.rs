@@ -1,11 +1,9 @@
 //! A profile: a named part of a preset, usually at two severities.
 
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, suggest_names_or};
 use serde_json::Value as Json;
 
-use crate::config::OrderedPairs;
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{quote_shortened, suggest_similar};
+use crate::config::{ConfigError, ConfigProblem, OrderedPairs, quote_shortened};
 
 use super::read::{read_values, repeated_key_problems};
 use super::{Preset, PresetOrigin, PresetValues};
@@ -24,7 +22,7 @@ menace_model::named_enum! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileLevel {
     pub severity: Option<ScenarioSeverity>,
-    /// Without name and severity.
+    /// Values without name and severity.
     pub values: PresetValues,
 }
 
@@ -36,7 +34,7 @@ pub struct PresetProfile {
     pub about: Option<String>,
     /// One level, or several from low to high.
     pub levels: Vec<ProfileLevel>,
-    /// The file that defines it; none for the built-in ones.
+    /// The file that defines it; `None` for built-in profiles.
     pub file: Option<String>,
 }
 
@@ -102,10 +100,9 @@ impl PresetProfile {
         match (word, json) {
             ("category", Json::String(text)) => {
                 let known = ProfileCategory::ALL.map(ProfileCategory::as_str);
-                let found = ProfileCategory::ALL.into_iter().find(|one| one.as_str() == text);
-                self.category = found.ok_or_else(|| {
+                self.category = text.parse().map_err(|()| {
                     let hint =
-                        suggest_similar(text, known, &format!("known are {}", known.join(", ")));
+                        suggest_names_or(text, known, &format!("known are {}", known.join(", ")));
                     ConfigError::from(ConfigProblem::for_key(
                         at,
                         word,
@@ -135,7 +132,7 @@ impl PresetProfile {
         Ok(())
     }
 
-    /// The level of this severity; without it, the level for all severities, else the last.
+    /// The level of this severity; if there is none, the level for all severities, or the last one.
     pub fn level(&self, severity: ScenarioSeverity) -> Option<&ProfileLevel> {
         self.levels
             .iter()
@@ -152,8 +149,8 @@ impl PresetProfile {
             .collect()
     }
 
-    /// The same with settings laid over them. If the settings have a severity, only that level is
-    /// taken.
+    /// One preset per level, with the settings laid over them. If the settings have a severity,
+    /// only that level.
     pub(super) fn to_presets_with_settings(
         &self,
         settings: &PresetValues,

@@ -2,14 +2,12 @@
 
 use std::sync::LazyLock;
 
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, suggest_names_or};
 use serde_json::Value as Json;
 
 use menace_settings::KeywordProfiles;
 
-use crate::config::suggest_similar;
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{OrderedPairs, parse_json};
+use crate::config::{ConfigError, ConfigProblem, OrderedPairs, parse_json};
 
 use super::{Preset, PresetOrigin, PresetProfile, PresetValues, ProfileLevel};
 
@@ -70,7 +68,7 @@ impl ProfileCatalog {
         self.find(name).ok_or_else(|| {
             let names =
                 self.0.iter().flat_map(|one| std::iter::once(&one.name).chain(&one.aliases));
-            let hint = suggest_similar(
+            let hint = suggest_names_or(
                 name,
                 names.map(String::as_str),
                 "`menace presets list` shows the known ones",
@@ -106,7 +104,7 @@ impl ProfileCatalog {
         Preset::new(merge_profiles(&profiles, severity), PresetOrigin::Profile, at)
     }
 
-    /// The same as one profile, at the written severity or at all severities.
+    /// Parses a text with one name as a profile, at the given severity or at all severities.
     pub fn parse_profile(&self, text: &str, at: &str) -> Result<PresetProfile, ConfigError> {
         let (profiles, written) = self.parse_names_and_severity(text, at)?;
         let first =

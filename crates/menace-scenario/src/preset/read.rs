@@ -1,13 +1,13 @@
 //! Reads presets from JSON: a list of objects, one object, or a mapping of scenarios to severities.
 
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, suggest_names_or};
 use serde_json::Value as Json;
 
 use menace_settings::ParseRefusal;
 
-use crate::config::{ConfigError, ConfigProblem};
-use crate::config::{OrderedPairs, parse_json, to_setting_text};
-use crate::config::{quote_shortened, suggest_similar};
+use crate::config::{
+    ConfigError, ConfigProblem, OrderedPairs, parse_json, quote_shortened, to_setting_text,
+};
 
 use super::{PRESET_KEYS, Preset, PresetOrigin, PresetValues, find_key};
 
@@ -32,7 +32,7 @@ pub fn read_presets(
     Ok(read_located_presets(text, from, origin)?.into_iter().map(|placed| placed.preset).collect())
 }
 
-/// The same, with the place of each preset.
+/// Reads presets, each with its position in the file.
 pub fn read_located_presets(
     text: &str,
     from: &str,
@@ -191,7 +191,7 @@ pub(super) fn repeated_key_problems<V>(pairs: &OrderedPairs<V>, at: &str) -> Con
 
 fn unknown_key_problem(at: &str, name: &str) -> ConfigProblem {
     let known = PRESET_KEYS.iter().map(|key| key.name);
-    let hint = suggest_similar(name, known, "docs/scenarios.md lists the known ones");
+    let hint = suggest_names_or(name, known, "docs/scenarios.md lists the known ones");
     ConfigProblem::for_key(at, name, format!("unknown key{hint}"))
 }
 

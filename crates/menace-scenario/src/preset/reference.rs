@@ -4,11 +4,11 @@ use super::{FAILURE_MODES, PRESET_KEYS, PresetKey, PresetProfile, ProfileCatalog
 use menace_model::ScenarioSeverity;
 
 const KEY_TABLE_HEAD: &str = "\
-| key | type | default | generated | meaning | held by |
+| key | type | default | generated | meaning | enforced by |
 |---|---|---|---|---|---|
 ";
 const MODE_TABLE_HEAD: &str = "\
-| failure mode | meaning | at `low` | at `high` | held by |
+| failure mode | meaning | at `low` | at `high` | enforced by |
 |---|---|---|---|---|
 ";
 const PROFILE_TABLE_HEAD: &str = "\
@@ -27,7 +27,7 @@ pub fn render_markdown() -> String {
                 mode.meaning.to_owned(),
                 mode.describe_strength(ScenarioSeverity::Low),
                 mode.describe_strength(ScenarioSeverity::High),
-                mode.held_by.to_owned(),
+                mode.enforced_by.to_owned(),
             ])
         })
         .collect();
@@ -46,7 +46,7 @@ fn render_key_row(key: &PresetKey) -> String {
         key.default.to_owned(),
         key.generated.to_owned(),
         declared.map(menace_settings::SettingDeclaration::help_with_status).unwrap_or_default(),
-        key.held_by.to_owned(),
+        key.enforced_by.to_owned(),
     ])
 }
 

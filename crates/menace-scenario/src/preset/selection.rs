@@ -19,7 +19,7 @@ pub struct PresetFile {
     pub text: String,
 }
 
-/// What selects the presets of a run beside the settings.
+/// Everything that determines the presets of a run beside the settings.
 #[derive(Debug)]
 pub struct PresetSelection<'a> {
     pub settings: &'a Settings,

@@ -8,8 +8,8 @@ use menace_settings::JsonRecords;
 use super::{PRESET_KEYS, PresetKey, PresetValues};
 
 impl PresetValues {
-    /// Key by key, these values win. If only one bound of a bandwidth range is set here, the other
-    /// bound is adjusted.
+    /// Merges both, key by key; these values have priority. If only one bound of a bandwidth range
+    /// is set here, the other bound is adjusted.
     #[must_use]
     pub fn layered_over(self, below: Self) -> Self {
         let own_min = self.min_bandwidth;

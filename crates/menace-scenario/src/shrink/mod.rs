@@ -1,9 +1,9 @@
 //! Shrinking: from a failing call to a smaller one that fails the same way.
 //!
-//! Making the calls and comparing their failures belongs to `menace-loop`. Each candidate changes
-//! one part of the best call so far: its context first (faults, concurrency, files, optional
-//! arguments), then its values, the outer ones before the inner ones. Invariant: every candidate is
-//! smaller than the call that it comes from, by a well-founded order; the seed and the target stay.
+//! `menace-loop` makes the calls and compares their failures. Each candidate changes one part of
+//! the best call so far: its context first (faults, concurrency, files, optional arguments), then
+//! its values, the outer ones before the inner ones. Invariant: every candidate is smaller than the
+//! call that it is made from, in a well-founded order; seed and target stay the same.
 
 mod call_context;
 mod complexity;
@@ -75,7 +75,8 @@ impl CallShrinker {
         self.steps
     }
 
-    /// No single step leads to a smaller failing call; false when the budget was used up before.
+    /// Whether no single step leads to a smaller failing call; false when the budget was used up
+    /// before that was known.
     pub fn is_minimal(&self) -> bool {
         self.is_done
     }

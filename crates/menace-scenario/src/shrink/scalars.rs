@@ -54,7 +54,7 @@ pub(super) fn simpler_integers(number: i64) -> Vec<i64> {
     simpler
 }
 
-/// The same for counts.
+/// Simpler values of a count, as for integers.
 pub(super) fn simpler_counts(count: u64) -> Vec<u64> {
     let halves = std::iter::successors(Some(count / 2), |step| Some(step / 2));
     let nearer = halves.take_while(|step| *step != 0).map(|step| count - step);

@@ -1,7 +1,7 @@
 //! Small letters for pictures: five columns, seven rows. There are no capitals.
 
 const FONT_TABLE: &str = include_str!("font.txt");
-/// What stands for a letter that there is none for.
+/// The glyph for characters that the font lacks.
 const MISSING_GLYPH: [u8; 7] = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f];
 
 /// The rows of a letter, the leftmost column in the highest of five bits.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 const COLUMN_WIDTH: f64 = 200.0;
 const ROW_HEIGHT: f64 = 22.0;
-/// More cannot be read in one picture.
+/// Larger graphs are unreadable in one picture.
 const MAX_GRAPH_NODES: usize = 120;
 
 /// `edges` lead from importer to imported, as places in `nodes`; no module imports an orphan.
@@ -24,8 +24,8 @@ pub fn draw_graph(nodes: &[(String, bool)], edges: &[(usize, usize)]) -> Option<
     let width = COLUMN_WIDTH * columns.len() as f64 + 20.0;
     let title = format!(
         "Import graph of {} with {}",
-        format_count(nodes.len() as u64, "module"),
-        format_count(edges.len() as u64, "import")
+        format_grouped_count(nodes.len() as u64, "module"),
+        format_grouped_count(edges.len() as u64, "import")
     );
     let mut drawing = ChartDrawing::new(width, ROW_HEIGHT * rows as f64 + 16.0, title);
     let mut places = vec![(0.0, 0.0); nodes.len()];
@@ -51,7 +51,7 @@ pub fn draw_graph(nodes: &[(String, bool)], edges: &[(usize, usize)]) -> Option<
 /// The longest path from a module that no other imports; cycles are followed once.
 fn compute_depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut depth = vec![0usize; nodes];
-    // As many rounds as the longest way has steps; a circle would never come to rest.
+    // As many rounds as the longest path has steps; with a cycle, positions would never settle.
     for _ in 0..nodes.min(12) {
         let mut is_at_rest = true;
         for (from, to) in edges {

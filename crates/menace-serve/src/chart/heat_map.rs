@@ -6,10 +6,11 @@ use crate::text::truncate;
 
 const ROW_HEIGHT: f64 = 20.0;
 const COLUMN_WIDTH: f64 = 48.0;
-/// Of a head: each has a line of its own, so that long names do not run into each other.
+/// The height of a column head's line. Each head has a line of its own, so that long names do not
+/// overlap.
 const HEAD_LINE_HEIGHT: f64 = 13.0;
 const LETTER_WIDTH: f64 = 6.0;
-/// Letters of a name that are drawn.
+/// The most characters of a name that are drawn.
 const MAX_NAME_CHARS: usize = 60;
 
 /// A name, and under each column its value and its colour.

@@ -1,8 +1,8 @@
-//! Values over cycles: lines, dots for single values, a band for what is expected.
+//! Line charts of values over cycles: lines, dots for single values, a band for forecasts.
 
 use super::scale::{AxisScale, format_tick};
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor};
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 const MARGIN_LEFT: f64 = 52.0;
 const MARGIN_RIGHT: f64 = 12.0;
@@ -36,7 +36,7 @@ impl ChartSeries {
     }
 }
 
-/// What is expected: cycle, from, to.
+/// The band of a forecast: cycle, lower end, upper end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForecastBand(pub Vec<(f64, f64, f64)>);
 
@@ -153,7 +153,7 @@ impl LineChart {
             .iter()
             .filter_map(|ChartSeries { name, points, .. }| {
                 let last = points.last()?.1;
-                let count = format_count(points.len() as u64, "value");
+                let count = format_grouped_count(points.len() as u64, "value");
                 Some(format!("{name}: {count}, the last {last:.4}"))
             })
             .collect();

@@ -22,7 +22,7 @@ pub use png::encode;
 pub use spark::draw_sparkline;
 pub use strip::draw_verdict_strip;
 
-/// What a mark stands for.
+/// The meaning of a mark, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkRole {
     Grid,
@@ -39,7 +39,7 @@ pub enum MarkRole {
     Node,
     Orphan,
     Edge,
-    /// From 0, the worst, to 8, the best.
+    /// A step from 0, the worst, to 8, the best.
     Heat(u8),
 }
 
@@ -90,7 +90,7 @@ pub enum DrawingMark {
 pub struct ChartDrawing {
     pub width: f64,
     pub height: f64,
-    /// What it shows, for screen readers.
+    /// A description for screen readers.
     pub title: String,
     pub marks: Vec<DrawingMark>,
 }

@@ -7,12 +7,12 @@
 use super::{ChartDrawing, DrawingMark, MarkRole, TextAnchor, encode, font};
 
 const PIXELS_PER_UNIT: f64 = 2.0;
-/// Of a letter, in units of the drawing: five wide, one between, seven high.
+/// The size of a letter in units of the drawing: five wide, one between, seven high.
 const LETTER_SIZE: (f64, f64) = (6.0, 7.0);
-/// No chart of ours is larger, and no request makes one so.
+/// The largest side of an image: no chart is larger, and no request can enlarge one.
 const MAX_IMAGE_SIDE: f64 = 4000.0;
 
-/// As the style sheet has them in the light.
+/// The colours of the style sheet's light scheme.
 const HEAT_COLOURS: [[u8; 3]; 9] = [
     [233, 165, 142],
     [237, 181, 154],
@@ -120,7 +120,7 @@ impl RasterImage {
         let (across, down) = (to.0 - from.0, to.1 - from.1);
         let square = across * across + down * down;
         for x in columns {
-            // Only the rows that the line passes in this column.
+            // Only the rows that the line crosses in this column.
             let middle = |at: f64| from.1 + down * ((at - from.0) / across).clamp(0.0, 1.0);
             let (near, far) = if across.abs() < 1e-9 {
                 (from.1.min(to.1), from.1.max(to.1))
@@ -142,7 +142,7 @@ impl RasterImage {
         }
     }
 
-    /// By scan lines, four in each row for softer edges.
+    /// Fills by scan lines, four in each row for softer edges.
     fn fill_area(&mut self, corners: &[(f64, f64)], ink: ([u8; 3], f64)) {
         const SCAN_LINES_PER_ROW: usize = 4;
         let (top, bottom) =
@@ -210,7 +210,7 @@ impl RasterImage {
     }
 }
 
-/// What of a span is on the paper; what is no number is nowhere.
+/// The part of a range that is on the image; empty for NaN.
 fn clip_range(from: f64, to: f64, most: usize) -> std::ops::Range<usize> {
     let end = (to.ceil().max(0.0) as usize).min(most);
     (from.floor().max(0.0) as usize).min(end)..end

@@ -21,7 +21,7 @@ impl AxisScale {
             (low, high) = (0.0, 1.0);
         }
         let span = high - low;
-        // Below this there is nothing to see but noise of the arithmetic.
+        // Smaller differences are rounding errors.
         let least = 1e-9 * low.abs().max(high.abs()).max(1e-3);
         let air = if span > least { span * 0.08 } else { (high.abs() * 0.1).max(0.05) };
         Self { low: low - air, high: high + air, from, to }
@@ -49,7 +49,7 @@ impl AxisScale {
             .unwrap_or(10.0 * magnitude);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
-        // Never more than fit, whatever arithmetic has done.
+        // Never more than fit, even after rounding errors.
         (first..=last).take(4 * wanted + 4).map(|number| number as f64 * step).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::scale::AxisScale;
 use super::{ChartDrawing, DrawingMark, MarkRole};
 
-/// Values one after the other, without those that are missing.
+/// Draws a sequence of values, without missing ones.
 pub fn draw_sparkline(values: impl IntoIterator<Item = Option<f64>>, title: &str) -> ChartDrawing {
     let (width, height) = (120.0, 28.0);
     let mut drawing = ChartDrawing::new(width, height, title);

@@ -28,7 +28,7 @@ pub fn draw_verdict_strip(verdicts: &[(String, u64)]) -> ChartDrawing {
         drawing.marks.push(DrawingMark::Rect {
             x,
             y: 0.0,
-            // Something that happened is seen, however seldom.
+            // A verdict that occurred stays visible, however rare it is.
             width: if *count > 0 { part.max(1.5) } else { 0.0 },
             height,
             role: role_of_verdict(verdict),

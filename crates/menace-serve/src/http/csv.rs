@@ -41,7 +41,7 @@ impl CsvTable {
     }
 }
 
-/// Empty for what there is none of.
+/// Empty for a missing value.
 pub(super) fn format_number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }

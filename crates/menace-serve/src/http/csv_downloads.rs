@@ -31,7 +31,7 @@ use crate::view::table_query::TableQuery;
 /// Rows of a file at most: a store may have ten million calls.
 const MAX_CSV_ROWS: u32 = 10_000;
 
-/// Every table, at its name.
+/// The routes of all tables, by name.
 pub(super) fn routes() -> Router<Arc<DashboardState>> {
     Router::new()
         .route("/modules.csv", csv_download("modules", modules))
@@ -50,7 +50,7 @@ pub(super) fn routes() -> Router<Arc<DashboardState>> {
         .route("/compare.csv", csv_download("compare", compare))
         .route("/synergy.csv", csv_download("synergy", synergy))
         .route("/weights.csv", csv_download("weights", weights))
-        .route("/settings.csv", csv_download("settings", |app, asked| Ok(settings(app, asked))))
+        .route("/settings.csv", csv_download("settings", |app, query| Ok(settings(app, query))))
 }
 
 /// Answers with the table that `make` finds.
@@ -58,8 +58,8 @@ fn csv_download<Q: DeserializeOwned + Send + 'static>(
     name: &'static str,
     make: fn(&DashboardState, &Q) -> ServeResult<CsvTable>,
 ) -> MethodRouter<Arc<DashboardState>> {
-    get(move |State(app): AppState, Query(asked): Query<Q>| {
-        respond_blocking(move || Ok(csv_response(name, make(&app, &asked)?)))
+    get(move |State(app): AppState, Query(query): Query<Q>| {
+        respond_blocking(move || Ok(csv_response(name, make(&app, &query)?)))
     })
 }
 
@@ -69,8 +69,8 @@ fn csv_response(name: &str, csv: CsvTable) -> Response {
     ([(header::CONTENT_DISPOSITION, disposition)], response).into_response()
 }
 
-fn modules(app: &DashboardState, asked: &ModulesQuery) -> ServeResult<CsvTable> {
-    let (_, rows, _) = view::modules::module_rows(&app.data_source, asked)?;
+fn modules(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable> {
+    let (_, rows, _) = view::modules::module_rows(&app.data_source, query)?;
     let mut csv = CsvTable::new(
         "module,roi,raroi,reliability,resilience,safety_rating,risk_index,\
              flagged",
@@ -93,11 +93,11 @@ fn modules(app: &DashboardState, asked: &ModulesQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// Of one module.
-fn sections(app: &DashboardState, asked: &ModulesQuery) -> ServeResult<CsvTable> {
+/// The sections of one module.
+fn sections(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable> {
     let (rows, _) = app.data_source.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.table.run.as_deref())?;
-        view::modules::section_rows(store, &shown, asked)
+        let shown = SelectedRun::find_existing(store, query.table.run.as_deref())?;
+        view::modules::section_rows(store, &shown, query)
     })?;
     let mut csv = CsvTable::new("section,roi,raroi,reliability,risk_index,unreachable");
     for row in rows.into_iter().take(MAX_CSV_ROWS as usize) {
@@ -109,21 +109,21 @@ fn sections(app: &DashboardState, asked: &ModulesQuery) -> ServeResult<CsvTable>
 }
 
 /// Every metric of one module.
-fn module_metrics(app: &DashboardState, asked: &ModulesQuery) -> ServeResult<CsvTable> {
+fn module_metrics(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable> {
     let mut csv = CsvTable::new("metric,value");
-    for (metric, value) in view::modules::module_page(&app.data_source, asked)?.metrics {
+    for (metric, value) in view::modules::module_page(&app.data_source, query)?.metrics {
         csv.add_row([metric, format_number(value)]);
     }
     Ok(csv)
 }
 
 /// How the calls of one section ended, under each scenario.
-fn section_scenarios(app: &DashboardState, asked: &SectionQuery) -> ServeResult<CsvTable> {
+fn section_scenarios(app: &DashboardState, query: &SectionQuery) -> ServeResult<CsvTable> {
     let verdicts = Verdict::ALL.iter().map(|verdict| verdict.as_str());
     let head: Vec<&str> =
         ["scenario", "severity", "calls", "roi"].into_iter().chain(verdicts.clone()).collect();
     let mut csv = CsvTable::new(&head.join(","));
-    for cell in view::section::section_page(&app.data_source, asked)?.cells {
+    for cell in view::section::section_page(&app.data_source, query)?.cells {
         let ended = verdicts.clone().map(|verdict| {
             let part = cell.parts.iter().find(|part| part.verdict == verdict);
             part.map_or(0, |part| part.count).to_string()
@@ -136,9 +136,9 @@ fn section_scenarios(app: &DashboardState, asked: &SectionQuery) -> ServeResult<
     Ok(csv)
 }
 
-fn failures(app: &DashboardState, asked: &FailuresQuery) -> ServeResult<CsvTable> {
+fn failures(app: &DashboardState, query: &FailuresQuery) -> ServeResult<CsvTable> {
     let (lines, _, _) =
-        view::failures::failure_lines(&app.data_source, asked, |_| PageRange::first(MAX_CSV_ROWS))?;
+        view::failures::failure_lines(&app.data_source, query, |_| PageRange::first(MAX_CSV_ROWS))?;
     let mut csv = CsvTable::new(
         "id,section,kind,scenario,verdict,exception,message,location,count,\
              first_ms,last_ms,gone_ms",
@@ -147,9 +147,9 @@ fn failures(app: &DashboardState, asked: &FailuresQuery) -> ServeResult<CsvTable
         csv.add_row([
             line.id.0,
             line.section.as_str().to_owned(),
-            line.kind,
+            line.kind.to_string(),
             line.scenario,
-            line.verdict,
+            line.verdict.to_string(),
             line.exception.unwrap_or_default(),
             line.message,
             line.location.to_string(),
@@ -162,9 +162,9 @@ fn failures(app: &DashboardState, asked: &FailuresQuery) -> ServeResult<CsvTable
     Ok(csv)
 }
 
-fn runs(app: &DashboardState, asked: &RunsQuery) -> ServeResult<CsvTable> {
+fn runs(app: &DashboardState, query: &RunsQuery) -> ServeResult<CsvTable> {
     let page = PageRange::first(MAX_CSV_ROWS);
-    let lines = app.data_source.query(|store| view::runs::run_lines(store, asked, page))?;
+    let lines = app.data_source.query(|store| view::runs::run_lines(store, query, page))?;
     let mut csv = CsvTable::new(
         "run,started_ms,finished_ms,status,cycles,sections,calls,failures,\
              new_failures,roi,roi_delta,elapsed_s",
@@ -189,8 +189,8 @@ fn runs(app: &DashboardState, asked: &RunsQuery) -> ServeResult<CsvTable> {
     Ok(csv)
 }
 
-fn calls(app: &DashboardState, asked: &SectionQuery) -> ServeResult<CsvTable> {
-    let rows = view::section::call_rows(&app.data_source, asked, PageRange::first(MAX_CSV_ROWS))?;
+fn calls(app: &DashboardState, query: &SectionQuery) -> ServeResult<CsvTable> {
+    let rows = view::section::call_rows(&app.data_source, query, PageRange::first(MAX_CSV_ROWS))?;
     let mut csv = CsvTable::new(
         "number,scenario,intent,verdict,wall_ms,memory_bytes,exception,message,\
              place,failure,input",
@@ -213,8 +213,8 @@ fn calls(app: &DashboardState, asked: &SectionQuery) -> ServeResult<CsvTable> {
     Ok(csv)
 }
 
-fn scenarios(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> {
-    let view = view::scenarios::scenarios_page(&app.data_source, asked)?;
+fn scenarios(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> {
+    let view = view::scenarios::scenarios_page(&app.data_source, query)?;
     let mut csv = CsvTable::new("scenario,metric,value");
     for row in view.rows {
         csv.add_row([row.name.clone(), "roi".into(), format_number(row.roi)]);
@@ -226,10 +226,10 @@ fn scenarios(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// All modules of the map, the weakest first.
-fn heat(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> {
+/// All modules of the heat map, weakest first.
+fn heat(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> {
     let map = app.data_source.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.run.as_deref())?;
+        let shown = SelectedRun::find_existing(store, query.run.as_deref())?;
         let Some(cycle) = shown.cycle else { return Ok(HeatMap::default()) };
         Ok(heat_map_of(&store.heatmap(&shown.run.id, cycle)?, MAX_CSV_ROWS as usize))
     })?;
@@ -250,9 +250,9 @@ fn heat(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> {
     Ok(csv)
 }
 
-fn forecasts(app: &DashboardState, asked: &ForecastsQuery) -> ServeResult<CsvTable> {
+fn forecasts(app: &DashboardState, query: &ForecastsQuery) -> ServeResult<CsvTable> {
     let history = app.data_source.history()?;
-    let pairs = history.pairs(requested_metric(asked.metric.as_deref()));
+    let pairs = history.pairs(requested_metric(query.metric.as_deref()));
     let mut csv = CsvTable::new("forecast,predicted,actual");
     for (index, (predicted, actual)) in pairs.predicted.iter().zip(&pairs.actual).enumerate() {
         let which = pairs.first + index;
@@ -261,15 +261,15 @@ fn forecasts(app: &DashboardState, asked: &ForecastsQuery) -> ServeResult<CsvTab
     Ok(csv)
 }
 
-fn decisions(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> {
+fn decisions(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> {
     let shown = app
         .data_source
-        .query_existing(|store| SelectedRun::find_existing(store, asked.run.as_deref()))?;
+        .query_existing(|store| SelectedRun::find_existing(store, query.run.as_deref()))?;
     let mut csv = CsvTable::new(
         "question,answer,confidence,samples,needed,check,statistic,threshold,\
              p_value,speaks_for_it",
     );
-    for decision in view::decisions::decision_rows(shown.decisions(), asked) {
+    for decision in view::decisions::decision_rows(shown.decisions(), query) {
         let head = [
             decision.what,
             serialized_word(&decision.verdict),
@@ -293,26 +293,26 @@ fn decisions(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-/// As JSON has it.
+/// The word that JSON has for a value.
 fn serialized_word(value: &impl serde::Serialize) -> String {
     let word = serde_json::to_value(value).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn outlook(app: &DashboardState, asked: &TableQuery) -> ServeResult<CsvTable> {
+fn outlook(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> {
     let shown = app
         .data_source
-        .query_existing(|store| SelectedRun::find_existing(store, asked.run.as_deref()))?;
+        .query_existing(|store| SelectedRun::find_existing(store, query.run.as_deref()))?;
     let mut csv = CsvTable::new("of,what,value,note");
-    for row in view::decisions::outlook_rows(shown.decisions(), asked) {
+    for row in view::decisions::outlook_rows(shown.decisions(), query) {
         csv.add_row([row.of, row.what, format_number(row.value), row.note]);
     }
     Ok(csv)
 }
 
-fn compare(app: &DashboardState, asked: &ComparisonQuery) -> ServeResult<CsvTable> {
+fn compare(app: &DashboardState, query: &ComparisonQuery) -> ServeResult<CsvTable> {
     let mut csv = CsvTable::new("of,name,first,second,change,is");
-    if let ComparisonPage::Compared(made) = view::compare::comparison_page(&app.data_source, asked)?
+    if let ComparisonPage::Compared(made) = view::compare::comparison_page(&app.data_source, query)?
     {
         let tables = [
             ("sum", made.sums),
@@ -337,9 +337,9 @@ fn compare(app: &DashboardState, asked: &ComparisonQuery) -> ServeResult<CsvTabl
 }
 
 /// How far forecasts of each number were off.
-fn forecast_errors(app: &DashboardState, asked: &ForecastsQuery) -> ServeResult<CsvTable> {
+fn forecast_errors(app: &DashboardState, query: &ForecastsQuery) -> ServeResult<CsvTable> {
     let history = app.data_source.history()?;
-    let (rows, _) = view::forecasts::forecast_rows(&history, asked, &asked.page_address());
+    let (rows, _) = view::forecasts::forecast_rows(&history, query, &query.page_address());
     let mut csv = CsvTable::new("name,predicted,actual,mean_error,forecasts,latest");
     for row in rows {
         let numbers = [row.predicted, row.actual, row.error].map(format_number);
@@ -350,8 +350,8 @@ fn forecast_errors(app: &DashboardState, asked: &ForecastsQuery) -> ServeResult<
 }
 
 /// The metrics of the page, in its order, each through all cycles.
-fn synergy(app: &DashboardState, asked: &SynergyQuery) -> ServeResult<CsvTable> {
-    let shown = view::synergy::synergy_page(&app.data_source, asked)?;
+fn synergy(app: &DashboardState, query: &SynergyQuery) -> ServeResult<CsvTable> {
+    let shown = view::synergy::synergy_page(&app.data_source, query)?;
     let entries = app.data_source.synergy(MAX_CSV_ROWS)?;
     let mut csv = CsvTable::new("cycle,metric,value");
     for row in shown.rows {
@@ -368,17 +368,17 @@ fn synergy(app: &DashboardState, asked: &SynergyQuery) -> ServeResult<CsvTable> 
     Ok(csv)
 }
 
-fn weights(app: &DashboardState, asked: &SynergyQuery) -> ServeResult<CsvTable> {
+fn weights(app: &DashboardState, query: &SynergyQuery) -> ServeResult<CsvTable> {
     let mut csv = CsvTable::new("weight,value");
-    for (name, weight) in view::synergy::weight_rows(&app.data_source, asked)?.0 {
+    for (name, weight) in view::synergy::weight_rows(&app.data_source, query)?.0 {
         csv.add_row([name, weight]);
     }
     Ok(csv)
 }
 
-fn settings(app: &DashboardState, asked: &SettingsQuery) -> CsvTable {
+fn settings(app: &DashboardState, query: &SettingsQuery) -> CsvTable {
     let mut csv = CsvTable::new("group,setting,value,from");
-    for group in view::settings::settings_page(&app.settings, asked).groups {
+    for group in view::settings::settings_page(&app.settings, query).groups {
         for line in group.entries {
             let value = line.value.unwrap_or_default();
             csv.add_row([group.name.to_owned(), line.name.to_owned(), value, line.origin]);

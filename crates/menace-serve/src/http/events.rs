@@ -1,8 +1,8 @@
 //! The state of active runs as server-sent events, whichever process makes the run.
 //!
-//! The store is looked at, and only while a client listens: it says cheaply whether anything was
-//! written, and only then calls are counted. Invariant: how often the store is queried does not
-//! depend on the number of clients.
+//! The store is polled, and only while a client listens: first whether anything was written, which
+//! is cheap, and only then for counts. Invariant: how often the store is queried does not depend on
+//! the number of clients.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,10 +29,11 @@ use crate::server::ShutdownSignal;
 
 /// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Looking takes at most this part of the time: a run may have millions of calls to count.
+/// The pause after a poll, as a multiple of the poll's duration: a run may have millions of calls
+/// to count.
 const MIN_PAUSE_PER_POLL_TIME: u32 = 10;
 
-/// What goes on now.
+/// The state of the active run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct LiveState {
     /// The run that goes on.
@@ -53,7 +54,7 @@ pub(super) struct LiveState {
 
 #[derive(Debug)]
 pub(super) struct LiveFeed {
-    library: Arc<DataSource>,
+    source: Arc<DataSource>,
     cache: Mutex<LiveCache>,
     listener_slots: Arc<Semaphore>,
 }
@@ -63,14 +64,14 @@ struct LiveCache {
     state: LiveState,
     polled_at: Option<Instant>,
     poll_duration: Duration,
-    /// With the version that was seen last.
+    /// The store, with the version seen last.
     watched_store: Option<(Store, Option<i64>)>,
 }
 
 impl LiveFeed {
-    pub(super) fn new(library: Arc<DataSource>, listeners: usize) -> Self {
+    pub(super) fn new(source: Arc<DataSource>, listeners: usize) -> Self {
         Self {
-            library,
+            source,
             cache: Mutex::default(),
             listener_slots: Arc::new(Semaphore::new(listeners)),
         }
@@ -102,13 +103,13 @@ impl LiveFeed {
         // Versions compare on one connection only: it is kept.
         let (store, known) = match cache.watched_store.take() {
             Some(watched) => watched,
-            None => match self.library.connection()? {
+            None => match self.source.connection()? {
                 Some(store) => (store, None),
                 None => return Ok(LiveState::default()),
             },
         };
         let version = store.data_version()?;
-        // A process that dies writes nothing.
+        // A process that dies writes nothing, so this is queried each time.
         let run = store.active_runs()?.pop();
         let is_same =
             known == Some(version) && run.as_ref().map(|run| &run.0) == cache.state.run.as_ref();
@@ -217,9 +218,8 @@ mod tests {
                 settings: serde_json::json!({}),
             })
             .unwrap();
-        let library =
-            Arc::new(DataSource::new(DataLocations::from_data_dir(directory.path(), URL)));
-        let live = LiveFeed::new(library, 1);
+        let source = Arc::new(DataSource::new(DataLocations::from_data_dir(directory.path(), URL)));
+        let live = LiveFeed::new(source, 1);
         let mut seen = LiveCache::default();
         seen.state = live.poll_store(&mut seen).unwrap();
         assert_eq!((seen.state.run.as_deref(), seen.state.calls), (Some("r-1"), 0));

@@ -1,7 +1,7 @@
-//! Which requests are answered, with which headers, and how long an answer may take.
+//! Decides which requests are answered, with which headers, and how long an answer may take.
 //!
-//! Without a token only this machine is answered, and only under its own name: a page of another
-//! site whose host name resolves to this machine gets nothing.
+//! Without a token only requests from this machine are answered, and only under its own name: a
+//! page of another site whose host name resolves to this machine gets nothing.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use menace_model::now_ms;
 
 use super::response::{as_json_error, plain_error, wants_html};
 use super::token::{AccessToken, SESSION_COOKIE};
 use super::token_limiter::{TokenCheck, TokenCheckLimiter, too_many_attempts};
-use crate::clock::now_ms;
 use crate::error::{ServeError, ServeResult};
 use crate::text::percent_encode;
 
-/// Longer answers are given up; the thread that asks comes to its end by itself.
+/// Longer requests are answered with an error; the thread that works on one ends by itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_EVENT_LISTENERS: usize = 48;
-/// Scripts and styles of our own only, and no frames, forms or connections to others.
+/// Scripts and styles of this server only; no frames, forms or connections to others.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
@@ -54,28 +54,28 @@ impl AccessPolicy {
         })
     }
 
-    /// With another pause after a wrong token than half a second.
+    /// Replaces the pause of half a second after a wrong token.
     #[must_use]
     pub fn with_wrong_token_pause(mut self, pause: Duration) -> Self {
         self.token_limiter.pause = pause;
         self
     }
 
-    /// With another time for an answer, its request included, than half a minute.
+    /// Replaces the time of half a minute for a request and its answer.
     #[must_use]
     pub fn with_answer_timeout(mut self, answer: Duration) -> Self {
         self.answer_timeout = answer;
         self
     }
 
-    /// With a limit on clients that listen to events.
+    /// Replaces the limit on clients that listen to events.
     #[must_use]
     pub fn with_max_listeners(mut self, listeners: usize) -> Self {
         self.max_listeners = listeners;
         self
     }
 
-    /// Whether that is the token; a wrong one waits, and so do the requests after it.
+    /// Compares a token. After a wrong one, the answer is delayed, and other checks wait for it.
     pub(super) async fn check_token(&self, token: &AccessToken, candidate: &str) -> TokenCheck {
         self.token_limiter.check(|| token.matches(candidate.trim())).await
     }
@@ -109,7 +109,7 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// Addresses that show nothing of the repository.
+/// Whether the path reveals nothing about the repository.
 fn is_public_path(path: &str) -> bool {
     path == "/health" || path == "/login" || path.starts_with("/assets/")
 }
@@ -136,8 +136,8 @@ pub(super) async fn require_access(
         TokenCheck::Wrong => {}
     }
     if wants_html(headers) {
-        let asked = request.uri().path_and_query().map_or("/", |asked| asked.as_str());
-        return Redirect::to(&format!("/login?next={}", percent_encode(asked))).into_response();
+        let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+        return Redirect::to(&format!("/login?next={}", percent_encode(target))).into_response();
     }
     let challenge = [(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))];
     (challenge, plain_error(StatusCode::UNAUTHORIZED, "a token is needed")).into_response()

@@ -13,7 +13,7 @@ use crate::history::ListTail;
 use crate::prometheus;
 use crate::view::forecasts::requested_metric;
 
-/// Changes of ROI, and forecasts of ROI with what came of them.
+/// Changes of ROI, and forecasts of ROI with the actual values.
 pub(super) async fn roi(State(app): AppState) -> Response {
     respond_blocking(move || {
         let history = app.data_source.history()?;
@@ -29,7 +29,7 @@ pub(super) async fn roi(State(app): AppState) -> Response {
     .await
 }
 
-/// All of what charts are made of.
+/// All the data that charts are made from.
 pub(super) async fn roi_data(State(app): AppState) -> Response {
     respond_blocking(move || {
         let history = app.data_source.history()?;
@@ -51,7 +51,7 @@ pub(super) async fn roi_data(State(app): AppState) -> Response {
     .await
 }
 
-/// A metric through cycles: its values, and forecasts with what came of them.
+/// A metric over cycles: its values, and forecasts with the actual values.
 pub(super) async fn metric(State(app): AppState, Path(name): Path<String>) -> Response {
     respond_blocking(move || {
         let history = app.data_source.history()?;
@@ -59,7 +59,7 @@ pub(super) async fn metric(State(app): AppState, Path(name): Path<String>) -> Re
         if metric.is_some_and(|metric| !history.has_metric(metric)) {
             return Err(ServeError::NotFound(format!("no metric `{name}` was ever recorded")));
         }
-        // One that is documented may have no values yet.
+        // A documented metric may have no values yet.
         let none = ListTail::default();
         let tail = history.series(metric).unwrap_or(&none);
         let pairs = history.pairs(metric);
@@ -75,7 +75,7 @@ pub(super) async fn metric(State(app): AppState, Path(name): Path<String>) -> Re
     .await
 }
 
-/// What training has made of synergy; empty before it did.
+/// The synergy weights that training has stored; empty before that.
 pub(super) async fn weights(State(app): AppState) -> Response {
     respond_blocking(move || Ok(as_json(&app.data_source.weights()?.unwrap_or_else(|| json!({})))))
         .await

@@ -4,13 +4,13 @@ use axum::Form;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use menace_model::now_ms;
 use serde::Deserialize;
 
 use super::AppState;
 use super::response::html_response;
 use super::token::{SESSION_COOKIE, SESSION_LIFETIME_S};
 use super::token_limiter::{TokenCheck, too_many_attempts};
-use crate::clock::now_ms;
 use crate::page::render;
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,7 +76,7 @@ fn render_login_page(status: StatusCode, next: &str, wrong: Option<&str>) -> Res
     }
 }
 
-/// Only addresses of this dashboard: the login redirects nowhere else.
+/// The target of the redirect after login: only addresses of this dashboard are allowed.
 fn local_path(next: Option<String>) -> String {
     let is_own = |next: &String| {
         next.starts_with('/')

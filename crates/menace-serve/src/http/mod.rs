@@ -38,12 +38,12 @@ const MAX_BODY_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub struct DashboardServer {
     pub data_source: Arc<DataSource>,
-    /// In effect, with secrets masked.
+    /// The settings in effect, with secrets masked.
     pub settings: Vec<SettingEntry>,
     pub access: AccessPolicy,
 }
 
-/// What handlers share.
+/// The state that handlers share.
 #[derive(Debug)]
 struct DashboardState {
     data_source: Arc<DataSource>,
@@ -56,10 +56,10 @@ type AppState = State<Arc<DashboardState>>;
 
 impl DashboardServer {
     pub fn routes(self) -> Router {
-        let Self { data_source: library, settings, access } = self;
-        let live = Arc::new(LiveFeed::new(Arc::clone(&library), access.max_listeners));
+        let Self { data_source: source, settings, access } = self;
+        let live = Arc::new(LiveFeed::new(Arc::clone(&source), access.max_listeners));
         let shared = Arc::new(DashboardState {
-            data_source: library,
+            data_source: source,
             settings,
             access: access.clone(),
             live,
@@ -103,12 +103,11 @@ impl DashboardServer {
     }
 }
 
-/// Does what the first request would wait for: opens databases, reads histories, compiles
-/// templates.
-pub fn warm_up(library: &DataSource) {
-    let warmed = pages::render_first_page(library).and_then(|_| prometheus::collect_all(library));
+/// Prepares the first request: opens databases, reads histories, compiles templates.
+pub fn warm_up(source: &DataSource) {
+    let warmed = pages::render_first_page(source).and_then(|_| prometheus::collect_all(source));
     if let Err(error) = warmed {
-        // The response says so.
+        // The first response will show the error.
         tracing::debug!("{error}");
     }
 }
@@ -122,15 +121,15 @@ pub enum MetricsEndpoint {
 }
 
 impl MetricsEndpoint {
-    /// `/metrics` and `/health`, and nothing else.
-    pub fn routes(self, library: Arc<DataSource>, access: AccessPolicy) -> Router {
-        let metrics = move |State(library): State<Arc<DataSource>>| async move {
+    /// Routes for `/metrics` and `/health` only.
+    pub fn routes(self, source: Arc<DataSource>, access: AccessPolicy) -> Router {
+        let metrics = move |State(source): State<Arc<DataSource>>| async move {
             respond_blocking(move || {
                 let made = match self {
-                    Self::Everything => prometheus::collect_all(&library),
-                    Self::SelfTests => prometheus::collect_self_tests(&library),
-                    Self::Synergy => library.synergy(1).and_then(|latest| {
-                        prometheus::collect_synergy(latest.last(), library.metrics_db())
+                    Self::Everything => prometheus::collect_all(&source),
+                    Self::SelfTests => prometheus::collect_self_tests(&source),
+                    Self::Synergy => source.synergy(1).and_then(|latest| {
+                        prometheus::collect_synergy(latest.last(), source.metrics_db())
                     }),
                 };
                 made.map(|made| text_response(prometheus::CONTENT_TYPE, made))
@@ -141,7 +140,7 @@ impl MetricsEndpoint {
             .route("/metrics", get(metrics))
             .route("/health", get(health))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-            .with_state(library);
+            .with_state(source);
         add_guards(routes, access)
     }
 }

@@ -43,12 +43,12 @@ pub(super) fn navigation(here: &str) -> Vec<NavigationEntry> {
 }
 
 /// The page that people see first.
-pub(super) fn render_first_page(library: &DataSource) -> ServeResult<String> {
-    let asked = view::table_query::TableQuery::default();
+pub(super) fn render_first_page(source: &DataSource) -> ServeResult<String> {
+    let query = view::table_query::TableQuery::default();
     render_with_layout(
         "overview.html",
         "/",
-        &view::run::overview_page(library, None, &asked)?,
+        &view::run::overview_page(source, None, &query)?,
         false,
     )
 }
@@ -64,7 +64,7 @@ fn render_with_layout(
     render(template, context! { view, nav => navigation(here), guarded })
 }
 
-/// Makes a page of what `make` finds.
+/// Renders a page with the result of `make`.
 async fn respond_with_page<V: Serialize>(
     app: Arc<DashboardState>,
     template: &'static str,
@@ -78,7 +78,7 @@ async fn respond_with_page<V: Serialize>(
     .await
 }
 
-/// The pages that are one table or one thing, asked for in their addresses.
+/// The routes of pages with a query.
 pub(super) fn routes() -> Router<Arc<DashboardState>> {
     Router::new()
         .route("/runs", page("runs.html", "/runs", view::runs::runs_page))
@@ -97,36 +97,36 @@ fn page<Q: DeserializeOwned + Send + 'static, V: Serialize + 'static>(
     here: &'static str,
     make: fn(&DataSource, &Q) -> ServeResult<V>,
 ) -> MethodRouter<Arc<DashboardState>> {
-    get(move |State(app): AppState, Query(asked): Query<Q>| {
-        respond_with_page(app, template, here, move |app| make(&app.data_source, &asked))
+    get(move |State(app): AppState, Query(query): Query<Q>| {
+        respond_with_page(app, template, here, move |app| make(&app.data_source, &query))
     })
 }
 
 pub(super) async fn settings(
     State(app): AppState,
-    Query(asked): Query<view::settings::SettingsQuery>,
+    Query(query): Query<view::settings::SettingsQuery>,
 ) -> Response {
     respond_with_page(app, "settings.html", "/settings", move |app| {
-        Ok(view::settings::settings_page(&app.settings, &asked))
+        Ok(view::settings::settings_page(&app.settings, &query))
     })
     .await
 }
 
 pub(super) async fn overview(
     State(app): AppState,
-    Query(asked): Query<view::table_query::TableQuery>,
+    Query(query): Query<view::table_query::TableQuery>,
 ) -> Response {
-    let make = move |app: &DashboardState| view::run::overview_page(&app.data_source, None, &asked);
+    let make = move |app: &DashboardState| view::run::overview_page(&app.data_source, None, &query);
     respond_with_page(app, "overview.html", "/", make).await
 }
 
 pub(super) async fn run(
     State(app): AppState,
     Path(id): Path<String>,
-    Query(asked): Query<view::table_query::TableQuery>,
+    Query(query): Query<view::table_query::TableQuery>,
 ) -> Response {
     let make =
-        move |app: &DashboardState| view::run::overview_page(&app.data_source, Some(&id), &asked);
+        move |app: &DashboardState| view::run::overview_page(&app.data_source, Some(&id), &query);
     respond_with_page(app, "overview.html", "/runs", make).await
 }
 
@@ -141,16 +141,16 @@ pub(super) async fn failure(State(app): AppState, Path(id): Path<String>) -> Res
 pub(super) async fn scenarios(
     State(app): AppState,
     headers: HeaderMap,
-    Query(asked): Query<view::table_query::TableQuery>,
+    Query(query): Query<view::table_query::TableQuery>,
 ) -> Response {
     if wants_html(&headers) {
         return respond_with_page(app, "scenarios.html", "/scenarios", move |app| {
-            view::scenarios::scenarios_page(&app.data_source, &asked)
+            view::scenarios::scenarios_page(&app.data_source, &query)
         })
         .await;
     }
     respond_blocking(move || {
-        let view = view::scenarios::scenarios_page(&app.data_source, &asked)?;
+        let view = view::scenarios::scenarios_page(&app.data_source, &query)?;
         let rows: Vec<serde_json::Value> = view
             .rows
             .iter()

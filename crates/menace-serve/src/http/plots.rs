@@ -12,7 +12,7 @@ use crate::view::forecasts::{pairs_chart, requested_metric};
 use crate::view::run::{SelectedRun, roi_chart, runs_chart};
 use crate::view::{modules, section, synergy};
 
-/// What a chart is of.
+/// The data of a chart.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct PlotQuery {
     metric: Option<String>,
@@ -21,36 +21,36 @@ pub(super) struct PlotQuery {
     run: Option<String>,
 }
 
-/// By the name of a file that is not there.
+/// Draws the chart that the file name denotes; there are no such files.
 pub(super) async fn plot(
     State(app): AppState,
     Path(name): Path<String>,
-    Query(asked): Query<PlotQuery>,
+    Query(query): Query<PlotQuery>,
 ) -> Response {
     respond_blocking(move || {
-        let library = &app.data_source;
-        let metric = requested_metric(asked.metric.as_deref());
+        let source = &app.data_source;
+        let metric = requested_metric(query.metric.as_deref());
         let drawing: ChartDrawing = match &*name {
-            "predictions.png" => pairs_chart(&*library.history()?, metric).draw(),
-            "roi.png" | "metric.png" => roi_chart(library, metric)?.draw(),
-            "runs.png" => library.query_existing(runs_chart)?,
+            "predictions.png" => pairs_chart(&*source.history()?, metric).draw(),
+            "roi.png" | "metric.png" => roi_chart(source, metric)?.draw(),
+            "runs.png" => source.query_existing(runs_chart)?,
             "module.png" => {
-                let path = asked.path.unwrap_or_default();
-                library.query_existing(|store| modules::module_chart(store, &path))?.draw()
+                let path = query.path.unwrap_or_default();
+                source.query_existing(|store| modules::module_chart(store, &path))?.draw()
             }
             "section.png" => {
-                let id = section::parse_section_id(asked.id.as_deref())?;
-                library.query_existing(|store| section::section_chart(store, &id))?.draw()
+                let id = section::parse_section_id(query.id.as_deref())?;
+                source.query_existing(|store| section::section_chart(store, &id))?.draw()
             }
-            "heat.png" => library
+            "heat.png" => source
                 .query_existing(|store| {
-                    library
-                        .heat_map(store, &SelectedRun::find_existing(store, asked.run.as_deref())?)
+                    source
+                        .heat_map(store, &SelectedRun::find_existing(store, query.run.as_deref())?)
                 })?
                 .draw(),
-            "synergy_latest.png" => synergy::latest_chart(&library.synergy(1)?),
+            "synergy_latest.png" => synergy::latest_chart(&source.synergy(1)?),
             "synergy.png" => {
-                synergy::synergy_chart(&library.synergy(synergy::MAX_CHART_CYCLES)?).draw()
+                synergy::synergy_chart(&source.synergy(synergy::MAX_CHART_CYCLES)?).draw()
             }
             other => {
                 return Err(ServeError::NotFound(format!(

@@ -35,7 +35,7 @@ pub(super) fn static_response(kind: &'static str, body: &'static str) -> Respons
     response
 }
 
-/// Asks on a thread that may wait: databases and files do.
+/// Makes the response on a thread that may block on databases and files.
 pub(super) async fn respond_blocking(
     ask: impl FnOnce() -> ServeResult<Response> + Send + 'static,
 ) -> Response {
@@ -79,12 +79,12 @@ pub(super) fn error_page(status: StatusCode, title: &str, why: &str) -> Response
     (status, Extension(ResponseError(why.to_owned())), response).into_response()
 }
 
-/// The same in few words, where there is no page.
+/// A short text, where there is no page.
 pub(super) fn plain_error(status: StatusCode, why: &str) -> Response {
     (status, Extension(ResponseError(why.to_owned())), format!("{why}\n")).into_response()
 }
 
-/// The error of a response as `{"error": …}`; whatever else it says stays.
+/// The error of a response as `{"error": …}`; status and headers are kept.
 pub(super) fn as_json_error(response: Response) -> Response {
     let Some(ResponseError(why)) = response.extensions().get().cloned() else { return response };
     let (mut parts, _) = response.into_parts();
@@ -93,7 +93,7 @@ pub(super) fn as_json_error(response: Response) -> Response {
     Response::from_parts(parts, Body::from(serde_json::json!({"error": why}).to_string()))
 }
 
-/// A browser asks, not a program.
+/// Whether the client is a browser.
 pub(super) fn wants_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))

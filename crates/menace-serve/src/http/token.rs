@@ -1,19 +1,19 @@
-//! The secret of a dashboard, and the cookie that stands for it after the login.
+//! The access token of a dashboard, and the session cookie after the login.
 //!
-//! The cookie says when it was given and is signed with the secret: nothing is kept here, and
-//! another secret ends every session. Invariant: secrets are compared in constant time.
+//! The cookie contains its time and is signed with the token: the server stores no sessions, and
+//! another token ends all of them. Invariant: tokens are compared in constant time.
 
 use crate::error::{ServeError, ServeResult};
 
 pub(super) const SESSION_COOKIE: &str = "menace_session";
 /// How long a session lasts.
 pub(super) const SESSION_LIFETIME_S: i64 = 12 * 3600;
-/// What can be guessed is no secret.
+/// Shorter tokens could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
 
 #[derive(Clone)]
 pub struct AccessToken {
-    /// Of the secret: hashes compare in constant time, whatever their lengths were.
+    /// Hash of the token: hashes are compared in constant time, whatever the lengths of the tokens.
     digest: blake3::Hash,
     key: [u8; 32],
 }

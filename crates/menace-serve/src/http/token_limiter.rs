@@ -1,8 +1,8 @@
-//! Tokens are judged one at a time, and a wrong one holds the others up: however many connections
-//! guess at once, they learn about two tokens a second, and that leads nowhere.
+//! Checks one token at a time, with a pause after a wrong one: however many connections try, they
+//! test about two tokens a second, too few to find one.
 //!
-//! The price: while a client guesses, requests with the right token wait in the same queue.
-//! Sessions do not, so people who are logged in notice nothing.
+//! While a client guesses, requests with the right token wait in the same queue. Sessions do not,
+//! so logged-in users notice nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use tokio::sync::Mutex;
 
 use super::response::plain_error;
 
-/// After a wrong token.
+/// The pause after a wrong token.
 const WRONG_TOKEN_PAUSE: Duration = Duration::from_millis(500);
-/// No request waits in the queue for longer.
+/// The longest time that a request waits in the queue.
 const MAX_QUEUE_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenCheck {
     Right,
     Wrong,
-    /// Not even looked at: others guess.
+    /// Not checked, because other requests fill the queue.
     TooManyAttempts,
 }
 

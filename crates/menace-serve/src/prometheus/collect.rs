@@ -1,4 +1,4 @@
-//! What is exposed now. Every question here has an index: a scrape takes milliseconds.
+//! Collects the exposed values. Each query uses an index: a scrape takes milliseconds.
 
 use menace_model::is_test_path;
 use menace_store::{MetricMap, PageRange, RunListRow};
@@ -12,14 +12,14 @@ use crate::metrics_db::MetricsDbReader;
 
 /// Modules that have a sample of their own: unbounded labels would overload a scraper.
 const MAX_MODULES: usize = 50;
-/// The latest runs among which the last that came to an end is looked for.
+/// The number of latest runs that are searched for one that has ended.
 const MAX_RUNS_SEARCHED: u32 = 20;
 
-pub(crate) fn collect_all(library: &DataSource) -> ServeResult<String> {
+pub(crate) fn collect_all(source: &DataSource) -> ServeResult<String> {
     let mut out = MetricsExposition::default();
     out.set("menace_build_info", &[env!("CARGO_PKG_VERSION")], 1.0);
-    add_runs(library, &mut out)?;
-    let history = library.history()?;
+    add_runs(source, &mut out)?;
+    let history = source.history()?;
     for metric in menace_track::METRICS {
         if let Some(value) = history.metrics_history.get(metric.name).and_then(ListTail::last) {
             out.set("menace_metric", &[metric.name], value);
@@ -33,19 +33,19 @@ pub(crate) fn collect_all(library: &DataSource) -> ServeResult<String> {
             out.set("menace_forecast_error", &[metric.name], error);
         }
     }
-    add_recorded_gauges(library.metrics_db(), &mut out, |_| true)?;
-    add_synergy(library.synergy(1)?.last(), &mut out);
+    add_recorded_gauges(source.metrics_db(), &mut out, |_| true)?;
+    add_synergy(source.synergy(1)?.last(), &mut out);
     Ok(out.to_text())
 }
 
 /// The gauges of the self-tests alone.
-pub(crate) fn collect_self_tests(library: &DataSource) -> ServeResult<String> {
+pub(crate) fn collect_self_tests(source: &DataSource) -> ServeResult<String> {
     let mut out = MetricsExposition::default();
-    add_recorded_gauges(library.metrics_db(), &mut out, |name| name.starts_with("self_test_"))?;
+    add_recorded_gauges(source.metrics_db(), &mut out, |name| name.starts_with("self_test_"))?;
     Ok(out.to_text())
 }
 
-/// These synergy values and what their trainer tells, alone.
+/// Only these synergy values and the values of their trainer.
 pub(crate) fn collect_synergy(
     latest: Option<&MetricMap>,
     measured: &MetricsDbReader,
@@ -56,14 +56,14 @@ pub(crate) fn collect_synergy(
     Ok(out.to_text())
 }
 
-fn add_runs(library: &DataSource, out: &mut MetricsExposition) -> ServeResult<()> {
-    library.query(|store| {
+fn add_runs(source: &DataSource, out: &mut MetricsExposition) -> ServeResult<()> {
+    source.query(|store| {
         let totals = store.totals()?;
         out.set("menace_runs_total", &[], totals.runs as f64);
         out.set("menace_calls_total", &[], totals.calls as f64);
-        out.set("menace_runs_going_on", &[], store.active_runs()?.len() as f64);
+        out.set("menace_active_runs", &[], store.active_runs()?.len() as f64);
         for (kind, count) in store.failure_kinds()? {
-            out.set("menace_open_failures", &[&kind], count as f64);
+            out.set("menace_open_failures", &[kind.as_str()], count as f64);
         }
         let lines = store.list_runs(PageRange::first(MAX_RUNS_SEARCHED))?;
         let Some(last) = lines.iter().find(|line| line.calls.is_some()) else { return Ok(()) };
@@ -107,7 +107,7 @@ fn add_run(line: &RunListRow, out: &mut MetricsExposition) {
     }
 }
 
-/// Gauges that others record in `metrics.db`, under the names that are documented.
+/// Gauges that other programs record in `metrics.db`, under their documented names.
 fn add_recorded_gauges(
     measured: &MetricsDbReader,
     out: &mut MetricsExposition,
@@ -115,12 +115,12 @@ fn add_recorded_gauges(
 ) -> ServeResult<()> {
     let declared =
         METRIC_DECLARATIONS.iter().filter(|known| known.origin == MetricNameOrigin::Documented);
-    // What sections are worth together has a history of its own.
+    // Synergy metrics have a history of their own.
     let declared = declared.filter(|known| wanted(known.name) && !is_synergy_metric(known.name));
     let declared: Vec<_> = declared.collect();
     for (name, module, value) in measured.latest_values(&declared)? {
         let has_label = declared.iter().any(|known| known.name == name && !known.labels.is_empty());
-        // What the value belongs to stands where modules stand: there is a column for it.
+        // The label of the gauge is stored in the column for modules.
         if has_label {
             out.set(&name, &[&module], value);
         } else {

@@ -1,8 +1,8 @@
-//! Every name that is exposed, with what it means. The documented names are given: they are gauges,
-//! and some end as counters would.
+//! Every exposed name, with its meaning. Documented names are fixed: they are gauges, although some
+//! end like counters.
 //!
-//! A gauge whose producer does not exist yet is exposed as soon as it is recorded in
-//! `metrics.db` under its name; until then it is absent, not 0.
+//! A gauge whose producer does not exist yet is exposed as soon as it is recorded in `metrics.db`
+//! under its name; until then it is absent, not 0.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ menace_model::named_enum! {
     }
 }
 
-/// Where the name comes from.
+/// The origin of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricNameOrigin {
-    /// This program.
+    /// Chosen by Menace.
     Menace,
-    /// Documentation that others rely on.
+    /// Fixed by documentation that other programs rely on.
     Documented,
 }
 
@@ -53,7 +53,7 @@ const FIXED_DECLARATIONS: &[MetricDeclaration] = declarations! {
     Menace Gauge "menace_build_info" ["version"]: "Always 1; the version is in the label.";
     Menace Counter "menace_runs_total" []: "Runs in the store.";
     Menace Counter "menace_calls_total" []: "Calls of all finished runs.";
-    Menace Gauge "menace_runs_going_on" []: "Active runs.";
+    Menace Gauge "menace_active_runs" []: "Active runs.";
     Menace Gauge "menace_open_failures" ["kind"]: "Open failures, by kind.";
     Menace Gauge "menace_run_roi" []: "ROI of the last finished run.";
     Menace Gauge "menace_run_failures" []: "Failures of the last run.";
@@ -181,7 +181,7 @@ mod tests {
         );
     }
 
-    /// What `promtool check metrics` would complain about, for names that are ours to choose.
+    /// The checks of `promtool check metrics`, for names that Menace chose.
     #[test]
     fn names_are_as_prometheus_wants_them() {
         let mut seen = BTreeSet::new();

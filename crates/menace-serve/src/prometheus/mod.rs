@@ -1,8 +1,8 @@
 //! Metrics for Prometheus, read from the stored data at each scrape.
 //!
-//! There is a writer of our own, as nothing is counted here: a scrape turns rows into text. A
-//! library of counters would want to own the numbers, and to name them its way.
-//! Invariant: a name is declared in one table or it is not exposed.
+//! The text format is written here, since nothing is counted: a scrape turns rows into text. A
+//! library of counters would hold the values itself, and choose their names. Invariant: a name is
+//! exposed only if it is declared in the table.
 
 mod collect;
 mod declarations;

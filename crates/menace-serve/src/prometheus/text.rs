@@ -15,12 +15,12 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Samples on their way out.
 #[derive(Debug, Default)]
 pub struct MetricsExposition {
-    /// By the place in the table, then by the label values.
+    /// By index in the table, then by label values.
     samples: BTreeMap<usize, BTreeMap<Vec<String>, f64>>,
 }
 
 impl MetricsExposition {
-    /// Nothing happens for a name that is not declared, nor for the wrong number of labels.
+    /// Ignores a name that is not declared, and the wrong number of labels.
     pub fn set(&mut self, name: &str, labels: &[&str], value: f64) {
         let Some(place) = declaration_index(name) else {
             tracing::debug!(name, "a gauge that is not declared is left out");
@@ -34,7 +34,7 @@ impl MetricsExposition {
         self.samples.entry(place).or_default().insert(labels, value);
     }
 
-    /// A value of the synergy history; what is no metric together is left out.
+    /// Sets a value of the synergy history; names that are no synergy metric are ignored.
     pub fn set_synergy(&mut self, name: &str, value: f64) {
         if is_synergy_metric(name) {
             self.set(name, &[], value);

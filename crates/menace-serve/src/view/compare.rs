@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use menace_model::WeaknessKind;
 use menace_store::{FailureReport, PageRange, RunReport, Store};
 use menace_track::{MetricDirection, find_metric};
 use serde::Serialize;
@@ -66,12 +67,12 @@ pub(crate) struct ComparedRuns {
     pub sums: Vec<ComparedValue>,
     pub modules: Vec<ComparedValue>,
     pub scenarios: Vec<ComparedValue>,
-    /// As they were at the end of each run.
+    /// The values at the end of each run.
     pub metrics: Vec<ComparedValue>,
     pub synergy: Vec<ComparedValue>,
     /// Settings of the runs, where they differ.
     pub settings: Vec<ComparedSetting>,
-    /// In the second run only, in the first only.
+    /// Failures of the second run only, and of the first only.
     pub appeared: Vec<ComparedFailure>,
     pub disappeared: Vec<ComparedFailure>,
     pub choices: Vec<RunsPageRow>,
@@ -91,7 +92,7 @@ pub(crate) struct ComparedValue {
     pub trend: &'static str,
 }
 
-/// What one run had and the other had not, as text.
+/// The differing setting of two runs, as text; `None` where a run does not have it.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparedSetting {
     pub name: String,
@@ -103,7 +104,7 @@ pub(crate) struct ComparedSetting {
 pub(crate) struct ComparedFailure {
     pub id: String,
     pub section: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub message: String,
 }
 
@@ -113,7 +114,7 @@ impl ComparedValue {
         Self { name: name.to_owned(), a, b, delta, trend: trend_word(better, delta) }
     }
 
-    /// `better`, `worse` or nothing.
+    /// `better`, `worse`, or empty.
     pub(crate) fn trend_word(&self) -> &'static str {
         match self.trend {
             "good" => "better",
@@ -129,14 +130,14 @@ fn better_direction(name: &str) -> MetricDirection {
     metric.map_or(MetricDirection::Up, |metric| metric.direction)
 }
 
-/// By default the last two runs that have a summary.
+/// Compares two runs, by default the last two that have a summary.
 pub(crate) fn comparison_page(
-    library: &DataSource,
-    asked: &ComparisonQuery,
+    source: &DataSource,
+    query: &ComparisonQuery,
 ) -> ServeResult<ComparisonPage> {
-    let names_none = [&asked.a, &asked.b].iter().all(|id| id.as_deref().is_none_or(str::is_empty));
-    match compare_runs(library, asked) {
-        // The query named no run: the page says what a comparison needs.
+    let names_none = [&query.a, &query.b].iter().all(|id| id.as_deref().is_none_or(str::is_empty));
+    match compare_runs(source, query) {
+        // The query names no run: the page explains what a comparison needs.
         Err(ServeError::NotFound(lacks)) if names_none => {
             Ok(ComparisonPage::Unavailable { reason: lacks })
         }
@@ -144,10 +145,10 @@ pub(crate) fn comparison_page(
     }
 }
 
-fn compare_runs(library: &DataSource, asked: &ComparisonQuery) -> ServeResult<ComparisonPage> {
-    library.query_existing(|store| {
-        let b = find_run(store, asked.b.as_deref())?;
-        let named = asked.a.clone().filter(|id| !id.is_empty());
+fn compare_runs(source: &DataSource, query: &ComparisonQuery) -> ServeResult<ComparisonPage> {
+    source.query_existing(|store| {
+        let b = find_run(store, query.b.as_deref())?;
+        let named = query.a.clone().filter(|id| !id.is_empty());
         let before = match named {
             named @ Some(_) => named,
             None => store.previous_run(&b.run.id)?.map(|before| before.0),
@@ -158,30 +159,30 @@ fn compare_runs(library: &DataSource, asked: &ComparisonQuery) -> ServeResult<Co
         };
         let a = find_run(store, Some(&before))?;
         let (one, other) = (existing_report(&a)?, existing_report(&b)?);
-        let here = asked.page_address();
+        let here = query.page_address();
         let choices = store.list_runs(PageRange::first(MAX_RUN_CHOICES))?;
         Ok(ComparisonPage::Compared(Box::new(ComparedRuns {
             sums: compare_sums(one, other),
             metrics: compare_values(
-                asked,
-                &run_metrics(library, &a)?,
-                &run_metrics(library, &b)?,
+                query,
+                &run_metrics(source, &a)?,
+                &run_metrics(source, &b)?,
                 better_direction,
             ),
             synergy: compare_values(
-                asked,
+                query,
                 &values_by_name(&one.synergy),
                 &values_by_name(&other.synergy),
                 better_direction,
             ),
             settings: differing_settings(&a, &b),
             modules: compare_roi(
-                asked,
+                query,
                 one.modules.iter().map(|module| (module.path.as_str(), module.roi)),
                 other.modules.iter().map(|module| (module.path.as_str(), module.roi)),
             ),
             scenarios: compare_roi(
-                asked,
+                query,
                 one.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
                 other.scenarios.iter().map(|scenario| (scenario.name.as_str(), scenario.roi)),
             ),
@@ -190,8 +191,8 @@ fn compare_runs(library: &DataSource, asked: &ComparisonQuery) -> ServeResult<Co
             a: RunHead::from_run(&a.run),
             b: RunHead::from_run(&b.run),
             choices: choices.into_iter().map(RunsPageRow::from_line).collect(),
-            columns: asked.sorting().column_heads(PAIR_COLUMNS, &here),
-            q: asked.q.clone().unwrap_or_default(),
+            columns: query.sorting().column_heads(PAIR_COLUMNS, &here),
+            q: query.q.clone().unwrap_or_default(),
             choice_hidden_fields: here.hidden_fields(&["a", "b"]),
             hidden_fields: here.hidden_fields(&["q"]),
             csv: here.at_path("/compare.csv").href(),
@@ -220,17 +221,17 @@ fn values_by_name(values: &BTreeMap<String, f64>) -> NamedValues<'_> {
 }
 
 /// The metrics of a whole run, as its last cycle left them.
-fn run_metrics(library: &DataSource, shown: &SelectedRun) -> ServeResult<NamedValues<'static>> {
+fn run_metrics(source: &DataSource, shown: &SelectedRun) -> ServeResult<NamedValues<'static>> {
     let mut found = NamedValues::new();
     for metric in menace_track::METRICS {
-        let values = library.metrics_db().values_until(metric.name, &shown.run, 1)?;
+        let values = source.metrics_db().values_until(metric.name, &shown.run, 1)?;
         let value = values.last().copied().flatten();
         found.extend(value.map(|value| (metric.name, value)));
     }
     Ok(found)
 }
 
-/// What was run: the repository, the seed, the settings.
+/// The settings in which two runs differ: repository, seed and others.
 fn differing_settings(one: &SelectedRun, other: &SelectedRun) -> Vec<ComparedSetting> {
     let facts = |shown: &SelectedRun| -> BTreeMap<String, String> {
         let run = &shown.run;
@@ -269,22 +270,22 @@ fn compare_sums(one: &RunReport, other: &RunReport) -> Vec<ComparedValue> {
 }
 
 fn compare_roi<'a>(
-    asked: &ComparisonQuery,
+    query: &ComparisonQuery,
     one: impl Iterator<Item = (&'a str, f64)>,
     other: impl Iterator<Item = (&'a str, f64)>,
 ) -> Vec<ComparedValue> {
-    compare_values(asked, &one.collect(), &other.collect(), |_| MetricDirection::Up)
+    compare_values(query, &one.collect(), &other.collect(), |_| MetricDirection::Up)
 }
 
-/// Those that fit what was asked for, sorted.
+/// The values that match the query, sorted.
 fn compare_values(
-    asked: &ComparisonQuery,
+    query: &ComparisonQuery,
     one: &NamedValues<'_>,
     other: &NamedValues<'_>,
     better: fn(&str) -> MetricDirection,
 ) -> Vec<ComparedValue> {
     let names: BTreeSet<&str> = one.keys().chain(other.keys()).copied().collect();
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+    let wanted = query.q.as_deref().unwrap_or_default().to_lowercase();
     let mut pairs: Vec<ComparedValue> = names
         .into_iter()
         .filter(|name| name.to_lowercase().contains(&wanted))
@@ -293,7 +294,7 @@ fn compare_values(
             ComparedValue::new(name, a, b, better(name))
         })
         .collect();
-    let TableSorting { by, descending } = asked.sorting();
+    let TableSorting { by, descending } = query.sorting();
     match by {
         "name" if descending => pairs.reverse(),
         "name" => {}
@@ -314,7 +315,7 @@ fn failures_only_in(here: &[FailureReport], elsewhere: &[FailureReport]) -> Vec<
         .map(|failure| ComparedFailure {
             id: failure.id.clone(),
             section: failure.section.as_str().to_owned(),
-            kind: failure.kind.clone(),
+            kind: failure.kind,
             message: truncate(&failure.message, 200),
         })
         .collect()

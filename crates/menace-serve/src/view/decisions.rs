@@ -1,5 +1,5 @@
-//! What a run decided, with the evidence for it: one row for each statistical check; and what it
-//! expects.
+//! The decisions of a run, with the evidence for each (one row for each statistical check), and its
+//! forecasts.
 
 use menace_store::{BorderlineStatus, DecisionReport};
 use menace_track::stats::evidence::{DecisionEvidence, DecisionVerdict, StatisticalDecision};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
 use super::table_query::TableQuery;
-use crate::text::format_count;
+use crate::text::format_grouped_count;
 
 /// Rows of each table that a page has room for; files have all.
 pub(crate) const MAX_ROWS: usize = 40;
@@ -22,22 +22,22 @@ const DECISION_COLUMNS: &[(&str, &str, bool)] =
 const OUTLOOK_COLUMNS: &[(&str, &str, bool)] =
     &[("of", "Of", false), ("what", "What", false), ("value", "Value", true)];
 
-pub(crate) fn decision_columns(asked: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
-    asked.sorting(DECISION_COLUMNS, UNSORTED).column_heads(DECISION_COLUMNS, here)
+pub(crate) fn decision_columns(query: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
+    query.sorting(DECISION_COLUMNS, UNSORTED).column_heads(DECISION_COLUMNS, here)
 }
 
-pub(crate) fn outlook_columns(asked: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
-    asked.sorting(OUTLOOK_COLUMNS, UNSORTED).column_heads(OUTLOOK_COLUMNS, here)
+pub(crate) fn outlook_columns(query: &TableQuery, here: &PageAddress) -> Vec<SortableColumn> {
+    query.sorting(OUTLOOK_COLUMNS, UNSORTED).column_heads(OUTLOOK_COLUMNS, here)
 }
 
-/// Decisions that fit what was asked for, sorted.
+/// Decisions that match the query, sorted.
 pub(crate) fn decision_rows(
     decisions: Option<&DecisionReport>,
-    asked: &TableQuery,
+    query: &TableQuery,
 ) -> Vec<DecisionRow> {
     let mut rows: Vec<_> = decisions.into_iter().flat_map(all_decision_rows).collect();
-    rows.retain(|row| asked.matches_search(&[&row.what]));
-    let sorting = asked.sorting(DECISION_COLUMNS, UNSORTED);
+    rows.retain(|row| query.matches_search(&[&row.what]));
+    let sorting = query.sorting(DECISION_COLUMNS, UNSORTED);
     match sorting.by {
         "question" => rows.sort_by(|one, other| one.what.cmp(&other.what)),
         "answer" => rows.sort_by_key(|row| format!("{:?}", row.verdict)),
@@ -49,14 +49,14 @@ pub(crate) fn decision_rows(
     rows
 }
 
-/// The same of what is expected.
+/// Forecasts that match the query, sorted.
 pub(crate) fn outlook_rows(
     decisions: Option<&DecisionReport>,
-    asked: &TableQuery,
+    query: &TableQuery,
 ) -> Vec<OutlookRow> {
     let mut rows: Vec<_> = decisions.into_iter().flat_map(all_outlook_rows).collect();
-    rows.retain(|row| asked.matches_search(&[&row.of, &row.what, &row.note]));
-    let sorting = asked.sorting(OUTLOOK_COLUMNS, UNSORTED);
+    rows.retain(|row| query.matches_search(&[&row.of, &row.what, &row.note]));
+    let sorting = query.sorting(OUTLOOK_COLUMNS, UNSORTED);
     let reverse = sorting.descending && sorting.by != "value";
     match sorting.by {
         "of" => rows.sort_by(|one, other| one.of.cmp(&other.of)),
@@ -81,7 +81,7 @@ pub(crate) struct DecisionRow {
     pub evidence: Vec<DecisionEvidence>,
 }
 
-/// What is expected, of the run or of a workflow.
+/// A forecast for the run or a workflow.
 #[derive(Debug, Serialize)]
 pub(crate) struct OutlookRow {
     pub of: String,
@@ -90,7 +90,7 @@ pub(crate) struct OutlookRow {
     pub note: String,
 }
 
-/// Those of the whole run first, then what endangers workflows, then the rest.
+/// Rows of the whole run first, then predicted collapses of workflows, then the rest.
 fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
     let row = |of: &str, what: &str, value: Option<f64>, note: String| OutlookRow {
         of: of.to_owned(),
@@ -145,15 +145,16 @@ fn collapse_heading(collapse: &CollapsePrediction) -> String {
         CollapseRisk::Volatile => "volatile",
         CollapseRisk::ImmediateCollapse => "immediate collapse risk",
     };
-    let when = collapse_in.map(|cycles| format!(", in {}", format_count(cycles as u64, "cycle")));
+    let when =
+        collapse_in.map(|cycles| format!(", in {}", format_grouped_count(cycles as u64, "cycle")));
     let brittle = if *brittle { ", brittle" } else { "" };
     let when = when.unwrap_or_default();
-    format!("{risk}{when}{brittle}, from {}", format_count(*samples as u64, "cycle"))
+    format!("{risk}{when}{brittle}, from {}", format_grouped_count(*samples as u64, "cycle"))
 }
 
-/// Those of the whole run first, then those to act on.
-fn all_decision_rows(decided: &DecisionReport) -> Vec<DecisionRow> {
-    let judgement = &decided.convergence;
+/// Rows of the whole run first, then those that require action.
+fn all_decision_rows(report: &DecisionReport) -> Vec<DecisionRow> {
+    let judgement = &report.convergence;
     let run = [("ROI of the run has converged".to_owned(), &judgement.roi)];
     let synergy = judgement.synergy.metrics.iter();
     let synergy = synergy.map(|(name, one)| (format!("{name} has come to rest"), one));
@@ -164,9 +165,9 @@ fn all_decision_rows(decided: &DecisionReport) -> Vec<DecisionRow> {
         let plateau = one.plateau.as_ref().map(|one| (format!("entropy of {path} is flat"), one));
         std::iter::once(ceiling).chain(plateau)
     });
-    let border = decided.borderline_evidence.iter();
+    let border = report.borderline_evidence.iter();
     let border = border.map(|(workflow, one)| (format!("{workflow} holds the border"), one));
-    let features: Vec<_> = decided.drifts.iter().map(|one| (one, one.decision())).collect();
+    let features: Vec<_> = report.drifts.iter().map(|one| (one, one.decision())).collect();
     let (moved, still): (Vec<_>, Vec<_>) = features.iter().partition(|(one, _)| one.drifted);
     let feature = |(one, decision): &'_ (&FeatureDrift, StatisticalDecision)| {
         let name = one.feature.strip_prefix("predicted_").unwrap_or(&one.feature);

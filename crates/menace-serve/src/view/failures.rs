@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
 use super::run::{FailurePageRow, SelectedRun};
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 use crate::failure_detail::{FailureDetail, build_failure_detail};
+use crate::text::format_timestamp;
 
 /// Runs that saw a failure, the latest ones.
 const MAX_OCCURRENCES: u32 = 25;
@@ -47,7 +47,7 @@ pub(crate) struct FailuresPage {
     pub run: String,
     pub gone: bool,
     pub hidden_fields: Vec<(String, String)>,
-    /// What else is asked for, beside the fields of the form.
+    /// Conditions of the query that the form has no fields for.
     pub active_filters: Vec<ActiveFilter>,
     pub kind_choices: Vec<&'static str>,
     pub csv: String,
@@ -57,7 +57,7 @@ pub(crate) struct FailuresPage {
 pub(crate) struct ActiveFilter {
     pub what: &'static str,
     pub value: String,
-    /// The same page without it.
+    /// The address of the page without this condition.
     pub without: String,
 }
 
@@ -79,26 +79,27 @@ impl FailuresQuery {
             .with("dir", self.dir.as_deref())
     }
 
-    fn filter(&self, run: Option<RunId>) -> FailureFilter {
+    /// None where no failure can be of that kind.
+    fn filter(&self, run: Option<RunId>) -> Option<FailureFilter> {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        FailureFilter {
+        Some(FailureFilter {
             gone: self.gone.is_some() || run.is_some(),
-            kind: given(&self.kind),
+            kind: given(&self.kind).map(|kind| kind.parse()).transpose().ok()?,
             scenario: given(&self.scenario),
             place: given(&self.place),
             run,
             text: given(&self.q),
-        }
+        })
     }
 }
 
-/// A page of what was asked for, and how many there are.
+/// One page of the failures that match the query, and their number.
 pub(crate) fn failure_lines(
-    library: &DataSource,
-    asked: &FailuresQuery,
+    source: &DataSource,
+    query: &FailuresQuery,
     page: impl FnOnce(u64) -> PageRange,
 ) -> ServeResult<(Vec<FailureListRow>, u64, Option<i64>)> {
-    let sorting = asked.sorting();
+    let sorting = query.sorting();
     let order = match sorting.by {
         "section" => FailureSortOrder::Section,
         "kind" => FailureSortOrder::Kind,
@@ -115,13 +116,15 @@ pub(crate) fn failure_lines(
             !sorting.descending
         }
     };
-    let found = library.query(|store| {
-        let run = match asked.run.as_deref().filter(|run| !run.is_empty()) {
+    let found = source.query(|store| {
+        let run = match query.run.as_deref().filter(|run| !run.is_empty()) {
             Some(run) => Some(SelectedRun::find_existing(store, Some(run))?.run),
             None => None,
         };
         let since = run.as_ref().map(|run| run.started_ms);
-        let filter = asked.filter(run.map(|run| run.id));
+        let Some(filter) = query.filter(run.map(|run| run.id)) else {
+            return Ok((Vec::new(), 0, since));
+        };
         let total = store.failure_count(&filter)?;
         Ok((store.list_failures(&filter, order, reverse, page(total))?, total, since))
     })?;
@@ -129,28 +132,28 @@ pub(crate) fn failure_lines(
 }
 
 pub(crate) fn failures_page(
-    library: &DataSource,
-    asked: &FailuresQuery,
+    source: &DataSource,
+    query: &FailuresQuery,
 ) -> ServeResult<FailuresPage> {
-    let (here, sorting) = (asked.page_address(), asked.sorting());
-    let (lines, total, since) = failure_lines(library, asked, |total| {
-        let paging = PageNavigation::new(&here, asked.page, total);
+    let (here, sorting) = (query.page_address(), query.sorting());
+    let (lines, total, since) = failure_lines(source, query, |total| {
+        let paging = PageNavigation::new(&here, query.page, total);
         PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() }
     })?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Ok(FailuresPage {
         columns: sorting.column_heads(FAILURE_COLUMNS, &here),
         rows: lines.into_iter().map(|line| FailurePageRow::from_line(line, since)).collect(),
-        paging: PageNavigation::new(&here, asked.page, total),
-        q: text(&asked.q),
-        kind: text(&asked.kind),
-        run: text(&asked.run),
-        gone: asked.gone.is_some(),
+        paging: PageNavigation::new(&here, query.page, total),
+        q: text(&query.q),
+        kind: text(&query.kind),
+        run: text(&query.run),
+        gone: query.gone.is_some(),
         hidden_fields: here.hidden_fields(&["q", "kind", "gone"]),
         active_filters: [
-            ("run", &asked.run),
-            ("scenario", &asked.scenario),
-            ("place", &asked.place),
+            ("run", &query.run),
+            ("scenario", &query.scenario),
+            ("place", &query.place),
         ]
         .into_iter()
         .filter_map(|(what, value)| {
@@ -177,8 +180,8 @@ pub(crate) struct FailureOccurrence {
     pub count: u64,
 }
 
-pub(crate) fn failure_page(library: &DataSource, id: &str) -> ServeResult<FailurePage> {
-    library.query_existing(|store| {
+pub(crate) fn failure_page(source: &DataSource, id: &str) -> ServeResult<FailurePage> {
+    source.query_existing(|store| {
         let known = store.failure(id)?;
         // The repository of the run that saw it last.
         let repository = store.run_list_row(&known.last.run)?.map(|run| run.repository);

@@ -1,4 +1,4 @@
-//! Forecasts against what came, and where numbers lead.
+//! Compares forecasts with actual values, and shows the next ones.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ pub(crate) struct NextForecast {
     pub samples: usize,
 }
 
-/// Nothing for ROI.
+/// `None` for ROI.
 pub(crate) fn requested_metric(metric: Option<&str>) -> Option<&str> {
     metric.filter(|metric| !metric.is_empty() && !metric.eq_ignore_ascii_case("roi"))
 }
@@ -104,20 +104,20 @@ pub(crate) fn pairs_chart(history: &RoiHistoryView, metric: Option<&str>) -> Lin
         ))
 }
 
-/// Every number that has a history or forecasts and fits what was asked for, sorted.
+/// Every value with a history or forecasts that matches the query, sorted.
 pub(crate) fn forecast_rows(
     history: &RoiHistoryView,
-    asked: &ForecastsQuery,
+    query: &ForecastsQuery,
     here: &PageAddress,
 ) -> (Vec<ForecastRow>, TableSorting) {
     let by_name = TableSorting { by: "name", descending: false };
     let sorting = TableSorting::from_query(
         FORECAST_COLUMNS,
         by_name,
-        asked.sort.as_deref(),
-        asked.dir.as_deref(),
+        query.sort.as_deref(),
+        query.dir.as_deref(),
     );
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+    let wanted = query.q.as_deref().unwrap_or_default().to_lowercase();
     let names: BTreeSet<&String> = history.metric_names().collect();
     let names = std::iter::once(None).chain(names.into_iter().map(Some));
     let mut rows: Vec<ForecastRow> = names
@@ -152,19 +152,19 @@ pub(crate) fn forecast_rows(
 }
 
 pub(crate) fn forecasts_page(
-    library: &DataSource,
-    asked: &ForecastsQuery,
+    source: &DataSource,
+    query: &ForecastsQuery,
 ) -> ServeResult<ForecastsPage> {
-    let history = library.history()?;
-    let metric = requested_metric(asked.metric.as_deref());
+    let history = source.history()?;
+    let metric = requested_metric(query.metric.as_deref());
     if let Some(name) = metric
         && !history.has_metric(name)
     {
         return Err(ServeError::NotFound(format!("no metric `{name}` was ever recorded")));
     }
-    let here = asked.page_address();
-    let (rows, sorting) = forecast_rows(&history, asked, &here);
-    let next = library.forecast(metric)?.and_then(|forecast| {
+    let here = query.page_address();
+    let (rows, sorting) = forecast_rows(&history, query, &here);
+    let next = source.forecast(metric)?.and_then(|forecast| {
         let point = forecast.points.first()?;
         Some(NextForecast {
             mean: point.mean,
@@ -180,7 +180,7 @@ pub(crate) fn forecasts_page(
         name: metric.unwrap_or("ROI").to_owned(),
         columns: sorting.column_heads(FORECAST_COLUMNS, &here),
         rows,
-        trend: svg(&roi_chart(library, metric)?.draw()),
+        trend: svg(&roi_chart(source, metric)?.draw()),
         pairs: svg(&pairs_chart(&history, metric).draw()),
         trend_png: of_metric.at_path("/plots/metric.png").href(),
         pairs_png: of_metric.at_path("/plots/predictions.png").href(),
@@ -188,7 +188,7 @@ pub(crate) fn forecasts_page(
         csv: here.at_path("/forecast_errors.csv").href(),
         next,
         error: history.pairs(metric).mean_absolute_error(),
-        q: asked.q.clone().unwrap_or_default(),
+        q: query.q.clone().unwrap_or_default(),
         hidden_fields: here.hidden_fields(&["q"]),
     })
 }

@@ -1,4 +1,4 @@
-//! Scenarios across, modules down: what each was worth, as a colour and a number.
+//! The heat map: scenarios as columns, modules as rows, ROI as colour and number.
 
 #![expect(clippy::cast_sign_loss, reason = "steps are counted from 0")]
 
@@ -12,7 +12,7 @@ use crate::chart::{self, ChartDrawing};
 
 /// Colours, from the worst to the best.
 const MAX_COLOUR_STEP: f64 = 8.0;
-/// More rows cannot be seen at once; the weakest are kept.
+/// The most rows; the weakest modules are kept.
 const MAX_MODULES: usize = 60;
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -46,18 +46,18 @@ fn mean_roi(sum: &HeatmapTotals) -> Option<f64> {
     (sum.roi_calls > 0.0).then(|| sum.weighted_roi / sum.roi_calls)
 }
 
-/// Of as many modules as a page has room for.
+/// The heat map with as many modules as a page shows.
 pub(crate) fn heat_map(sums: &[HeatmapTotals]) -> HeatMap {
     heat_map_of(sums, MAX_MODULES)
 }
 
-/// Of at most that many modules.
+/// The heat map with at most `max_modules` modules.
 pub(crate) fn heat_map_of(sums: &[HeatmapTotals], max_modules: usize) -> HeatMap {
     let sums: BTreeMap<(&str, &str), &HeatmapTotals> =
         sums.iter().map(|sum| ((sum.module.as_str(), sum.scenario.as_str()), sum)).collect();
     let mut scenarios: Vec<&str> =
         sums.keys().map(|(_, scenario)| *scenario).collect::<BTreeSet<_>>().into_iter().collect();
-    // The baseline first: the others are compared with it.
+    // The baseline is first, since the others are compared with it.
     scenarios.sort_by_key(|scenario| (*scenario != "normal", *scenario));
     let modules: BTreeSet<&str> = sums.keys().map(|(module, _)| *module).collect();
     let means = || sums.values().filter_map(|sum| mean_roi(sum));
@@ -101,7 +101,7 @@ pub(crate) fn heat_map_of(sums: &[HeatmapTotals], max_modules: usize) -> HeatMap
 }
 
 impl HeatMap {
-    /// What pages show as a table.
+    /// The chart of the table that pages show.
     pub(crate) fn draw(&self) -> ChartDrawing {
         let lines: Vec<_> = self
             .rows

@@ -21,16 +21,16 @@ pub(crate) struct MetricTile {
     pub definition: &'static str,
     pub better: &'static str,
     pub delta: Option<f64>,
-    /// `good`, `bad` or nothing.
+    /// `good`, `bad`, or empty.
     pub trend: &'static str,
     pub spark: Value,
 }
 
-/// As they were after the last cycle of the run; none when no cycle came to its end.
-pub(crate) fn metric_tiles(library: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
+/// The values after the last cycle of the run; empty if no cycle was completed.
+pub(crate) fn metric_tiles(source: &DataSource, run: &RunRecord) -> ServeResult<Vec<MetricTile>> {
     let mut tiles = Vec::new();
     for known in menace_track::METRICS {
-        let values = library.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
+        let values = source.metrics_db().values_until(known.name, run, MAX_SPARKLINE_VALUES)?;
         let Some(value) = values.last().copied().flatten() else { continue };
         let before = values.len().checked_sub(2).and_then(|index| values[index]);
         let delta = before.map(|before| value - before).filter(|delta| delta.is_finite());

@@ -1,6 +1,6 @@
-//! What pages say: plain values that templates lay out, made from the library.
+//! The content of pages: plain values made from the data source, which templates lay out.
 //!
-//! Invariant: strings are text. Only charts are markup, and they escape what they show.
+//! Invariant: strings are text. Only charts are markup, and they escape text in them.
 
 pub(crate) mod compare;
 pub(crate) mod decisions;

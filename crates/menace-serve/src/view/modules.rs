@@ -18,7 +18,7 @@ use crate::failure_detail::section_display_name;
 /// Cycles in the chart of one module.
 const MAX_CHART_CYCLES: u32 = 200;
 
-/// What was asked for in the address.
+/// The query of the page.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct ModulesQuery {
     #[serde(flatten)]
@@ -88,13 +88,13 @@ impl ModulePageRow {
     }
 }
 
-/// All rows that fit what was asked for, sorted.
+/// All modules that match the query, sorted.
 pub(crate) fn module_rows(
-    library: &DataSource,
-    asked: &ModulesQuery,
+    source: &DataSource,
+    query: &ModulesQuery,
 ) -> ServeResult<(RunHead, Vec<ModulePageRow>, TableSorting)> {
-    let (head, modules) = library.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.table.run.as_deref())?;
+    let (head, modules) = source.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, query.table.run.as_deref())?;
         let modules = match shown.cycle {
             Some(cycle) => store.modules(&shown.run.id, cycle)?,
             None => Vec::new(),
@@ -103,27 +103,27 @@ pub(crate) fn module_rows(
     })?;
     let mut rows: Vec<ModulePageRow> = modules
         .into_iter()
-        .filter(|module| asked.table.matches_search(&[&module.path]))
+        .filter(|module| query.table.matches_search(&[&module.path]))
         .map(ModulePageRow::from_record)
         .collect();
     let weakest = TableSorting { by: "raroi", descending: false };
-    let sorting = asked.table.sorting(MODULE_COLUMNS, weakest);
+    let sorting = query.table.sorting(MODULE_COLUMNS, weakest);
     rows.sort_by(|one, other| one.path.cmp(&other.path));
     sort_rows(&mut rows, "path", sorting, ModulePageRow::number);
     Ok((head, rows, sorting))
 }
 
-pub(crate) fn modules_page(library: &DataSource, asked: &ModulesQuery) -> ServeResult<ModulesPage> {
-    let (head, rows, sorting) = module_rows(library, asked)?;
-    let here = asked.table.add_to_address(PageAddress::new("/modules"));
-    let paging = PageNavigation::new(&here, asked.page, rows.len() as u64);
+pub(crate) fn modules_page(source: &DataSource, query: &ModulesQuery) -> ServeResult<ModulesPage> {
+    let (head, rows, sorting) = module_rows(source, query)?;
+    let here = query.table.add_to_address(PageAddress::new("/modules"));
+    let paging = PageNavigation::new(&here, query.page, rows.len() as u64);
     let start = paging.offset() as usize;
     Ok(ModulesPage {
         head,
         columns: sorting.column_heads(MODULE_COLUMNS, &here),
         rows: rows.into_iter().skip(start).take(ROWS_PER_PAGE as usize).collect(),
         paging,
-        q: asked.table.search_text(),
+        q: query.table.search_text(),
         hidden_fields: here.hidden_fields(&["q"]),
         csv: here.at_path("/modules.csv").href(),
     })
@@ -208,38 +208,38 @@ pub(crate) fn module_chart(store: &Store, path: &str) -> ServeResult<LineChart> 
         )))
 }
 
-/// The sections of a module that fit what was asked for, sorted.
+/// The sections of a module that match the query, sorted.
 pub(crate) fn section_rows(
     store: &Store,
     shown: &SelectedRun,
-    asked: &ModulesQuery,
+    query: &ModulesQuery,
 ) -> ServeResult<(Vec<ModuleSectionRow>, TableSorting)> {
-    let path = asked.path.as_deref().unwrap_or_default();
+    let path = query.path.as_deref().unwrap_or_default();
     let mut sections: Vec<ModuleSectionRow> = store
         .sections(&shown.run.id, shown.cycle()?)?
         .into_iter()
         .filter(|section| section.section.path() == path)
-        .filter(|section| asked.table.matches_search(&[section.section.qualname()]))
+        .filter(|section| query.table.matches_search(&[section.section.qualname()]))
         .map(ModuleSectionRow::from_record)
         .collect();
     let weakest = TableSorting { by: "roi", descending: false };
-    let sorting = asked.table.sorting(SECTION_COLUMNS, weakest);
+    let sorting = query.table.sorting(SECTION_COLUMNS, weakest);
     sort_rows(&mut sections, "name", sorting, ModuleSectionRow::number);
     Ok((sections, sorting))
 }
 
-pub(crate) fn module_page(library: &DataSource, asked: &ModulesQuery) -> ServeResult<ModulePage> {
-    let path = asked.path.as_deref().unwrap_or_default();
-    library.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.table.run.as_deref())?;
+pub(crate) fn module_page(source: &DataSource, query: &ModulesQuery) -> ServeResult<ModulePage> {
+    let path = query.path.as_deref().unwrap_or_default();
+    source.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, query.table.run.as_deref())?;
         let cycle = shown.cycle()?;
         let modules = store.modules(&shown.run.id, cycle)?;
         let record = modules.into_iter().find(|module| module.path == path).ok_or_else(|| {
             ServeError::NotFound(format!("run {} has no module `{path}`", shown.run.id))
         })?;
-        let (sections, sorting) = section_rows(store, &shown, asked)?;
-        let here = asked.table.add_to_address(PageAddress::new("/module").with("path", Some(path)));
-        let paging = PageNavigation::new(&here, asked.page, sections.len() as u64);
+        let (sections, sorting) = section_rows(store, &shown, query)?;
+        let here = query.table.add_to_address(PageAddress::new("/module").with("path", Some(path)));
+        let paging = PageNavigation::new(&here, query.page, sections.len() as u64);
         let start = paging.offset() as usize;
         let filter = FailureFilter { place: Some(path.to_owned()), ..FailureFilter::default() };
         let lines = store.list_failures(
@@ -260,7 +260,7 @@ pub(crate) fn module_page(library: &DataSource, asked: &ModulesQuery) -> ServeRe
             columns: sorting.column_heads(SECTION_COLUMNS, &here),
             sections: sections.into_iter().skip(start).take(ROWS_PER_PAGE as usize).collect(),
             paging,
-            q: asked.table.search_text(),
+            q: query.table.search_text(),
             hidden_fields: here.hidden_fields(&["q"]),
             failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
         })

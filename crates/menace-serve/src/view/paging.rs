@@ -9,7 +9,7 @@ pub(crate) const ROWS_PER_PAGE: u32 = 50;
 /// A query for a larger number gets this one.
 const MAX_PAGE: u64 = 1_000_000;
 
-/// An address with its query, from which others are made.
+/// An address with its query, from which other addresses are derived.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PageAddress {
     path: String,
@@ -21,7 +21,7 @@ impl PageAddress {
         Self { path: path.to_owned(), query: Vec::new() }
     }
 
-    /// With a value, unless there is none.
+    /// The address with this value in its query; without it for `None`.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: Option<&str>) -> Self {
         self.query.retain(|(known, _)| known != name);
@@ -31,12 +31,12 @@ impl PageAddress {
         self
     }
 
-    /// The same values at another path.
+    /// The same query at another path.
     pub(crate) fn at_path(&self, path: &str) -> Self {
         Self { path: path.to_owned(), query: self.query.clone() }
     }
 
-    /// What a form keeps beside its own fields. Another search begins on the first page.
+    /// The query values that a form keeps beside its own fields. A search starts on the first page.
     pub(crate) fn hidden_fields(&self, fields: &[&str]) -> Vec<(String, String)> {
         let others = self.query.iter();
         others.filter(|(name, _)| !fields.contains(&name.as_str())).cloned().collect()
@@ -66,9 +66,9 @@ pub(crate) struct PageNavigation {
 }
 
 impl PageNavigation {
-    pub(crate) fn new(here: &PageAddress, asked: Option<u64>, total: u64) -> Self {
+    pub(crate) fn new(here: &PageAddress, requested: Option<u64>, total: u64) -> Self {
         let pages = total.div_ceil(u64::from(ROWS_PER_PAGE)).max(1);
-        let page = asked.unwrap_or(1).clamp(1, pages.min(MAX_PAGE));
+        let page = requested.unwrap_or(1).clamp(1, pages.min(MAX_PAGE));
         let to = |page: u64| here.clone().with("page", Some(&page.to_string())).href();
         Self {
             page,
@@ -103,7 +103,7 @@ pub(crate) struct TableSorting {
 }
 
 impl TableSorting {
-    /// What was asked for, if there is such a column.
+    /// The sorting of the query, if it names a column.
     pub(crate) fn from_query(
         columns: &[(&'static str, &'static str, bool)],
         default: Self,
@@ -126,7 +126,7 @@ impl TableSorting {
             .iter()
             .map(|&(name, title, numeric)| {
                 let is_this = name == self.by;
-                // Numbers are looked at from the top first, unless they are already.
+                // Numbers are sorted in descending order first, unless they already are.
                 let descending = if is_this { !self.descending } else { numeric };
                 let direction = if descending { "desc" } else { "asc" };
                 let here = here.clone().with("page", None).with("sort", Some(name));
@@ -146,7 +146,7 @@ impl TableSorting {
     }
 }
 
-/// Sorts by a key; what has none comes last, whichever way.
+/// Sorts by a key; rows without one come last in both directions.
 pub(crate) fn sort_by_number<T>(rows: &mut [T], descending: bool, key: impl Fn(&T) -> Option<f64>) {
     rows.sort_by(|one, other| match (key(one), key(other)) {
         (Some(one), Some(other)) if descending => other.total_cmp(&one),

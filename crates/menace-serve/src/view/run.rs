@@ -1,6 +1,6 @@
 //! One run at a glance: the overview of the dashboard and the body of the report.
 
-use menace_model::{Verdict, is_test_path};
+use menace_model::{Verdict, WeaknessKind, is_test_path};
 use menace_store::{
     DecisionReport, FailureFilter, FailureListRow, FailureSortOrder, PageRange, RunId, RunRecord,
     RunReport, RunStatus, Store,
@@ -16,19 +16,20 @@ use super::paging::{PageAddress, SortableColumn, sort_by_number};
 use super::svg;
 use super::table_query::TableQuery;
 use crate::chart::{self, ChartSeries, ForecastBand, LineChart, MarkRole};
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::{ServeError, ServeResult};
 use crate::failure_detail::section_display_name;
 use crate::history::RoiHistoryView;
-use crate::text::{format_count, format_milliseconds, percent_encode, truncate};
+use crate::text::{
+    format_grouped_count, format_millis, format_timestamp, percent_encode, truncate,
+};
 
-/// Of modules and failures at a glance.
+/// The most modules and failures in an overview.
 const MAX_OVERVIEW_ROWS: u32 = 8;
 /// Runs in the small chart of the overview.
 const MAX_CHART_RUNS: u32 = 60;
 
-/// A run with what is known of it.
+/// A run, with its report and its last cycle.
 #[derive(Debug)]
 pub(crate) struct SelectedRun {
     pub run: RunRecord,
@@ -38,7 +39,7 @@ pub(crate) struct SelectedRun {
 }
 
 impl SelectedRun {
-    /// The run that was asked for, else the last one that has results, else the last one.
+    /// The run of the query; without one the last run with results, or else the last run.
     pub(crate) fn find(store: &Store, id: Option<&str>) -> ServeResult<Option<Self>> {
         let run = match id.filter(|id| !id.is_empty() && *id != "last") {
             Some(id) => Some(store.run(id)?),
@@ -87,7 +88,7 @@ pub(crate) struct RunHead {
 impl RunHead {
     pub(crate) fn from_run(run: &RunRecord) -> Self {
         let name = run.repository.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let took = run.finished_ms.map(|end| format_milliseconds((end - run.started_ms) as f64));
+        let took = run.finished_ms.map(|end| format_millis((end - run.started_ms) as f64));
         Self {
             id: run.id.0.clone(),
             repository: run.repository.clone(),
@@ -178,9 +179,9 @@ pub(crate) struct FailurePageRow {
     pub section: String,
     pub module: String,
     pub name: String,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub scenario: String,
-    pub verdict: String,
+    pub verdict: Verdict,
     pub message: String,
     pub location: String,
     pub count: u64,
@@ -191,7 +192,7 @@ pub(crate) struct FailurePageRow {
 }
 
 impl FailurePageRow {
-    /// `since_ms` is when the run in question began: what was not there before is new.
+    /// `since_ms`: the time at which the run began; failures first seen after it are new.
     pub(crate) fn from_line(line: FailureListRow, since_ms: Option<i64>) -> Self {
         Self {
             id: line.id.0,
@@ -215,7 +216,7 @@ impl FailurePageRow {
 #[derive(Debug, Serialize)]
 pub(crate) struct OverviewPage {
     pub head: RunHead,
-    /// What was run, besides the seed and the repository.
+    /// The settings of the run, beside seed and repository.
     pub settings: Vec<(String, String)>,
     pub report: Option<RunTotals>,
     pub verdicts: Option<VerdictShares>,
@@ -224,7 +225,7 @@ pub(crate) struct OverviewPage {
     pub failures: Vec<FailurePageRow>,
     pub failure_count: u64,
     pub heat: HeatMap,
-    /// Whether there are any to be searched.
+    /// Whether the run has a decision report, whatever the search text finds in it.
     pub has_decisions: bool,
     pub decisions: Vec<DecisionRow>,
     pub decision_columns: Vec<SortableColumn>,
@@ -232,14 +233,14 @@ pub(crate) struct OverviewPage {
     pub outlook: Vec<OutlookRow>,
     pub outlook_columns: Vec<SortableColumn>,
     pub outlook_csv: String,
-    /// What was searched for, and what else the address asks for.
+    /// The search text, and the other values of the query.
     pub q: String,
     pub hidden_fields: Vec<(String, String)>,
     pub path: String,
     pub runs_chart: Value,
     pub total_runs: u64,
     pub total_calls: u64,
-    pub kinds: Vec<(String, u64)>,
+    pub kinds: Vec<(WeaknessKind, u64)>,
     /// The one before, to compare with.
     pub previous_run: Option<String>,
 }
@@ -248,7 +249,7 @@ pub(crate) struct OverviewPage {
 #[derive(Debug, Serialize)]
 pub(crate) struct RunTotals {
     pub calls: u64,
-    /// Beside those.
+    /// Additional calls, not included in `calls`.
     pub timing_calls: u64,
     pub sections: usize,
     pub called: usize,
@@ -281,15 +282,15 @@ impl RunTotals {
     }
 }
 
-/// Of a run, or of the last one that has results; `asked` is about its decisions.
+/// The overview of a run, or of the last one with results; `query` is the query for its decisions.
 pub(crate) fn overview_page(
-    library: &DataSource,
+    source: &DataSource,
     id: Option<&str>,
-    asked: &TableQuery,
+    query: &TableQuery,
 ) -> ServeResult<Option<OverviewPage>> {
     let path = id.map_or_else(|| "/".to_owned(), |id| format!("/runs/{}", percent_encode(id)));
-    let here = TableQuery { run: None, ..asked.clone() }.add_to_address(PageAddress::new(&path));
-    let made = library.query(|store| {
+    let here = TableQuery { run: None, ..query.clone() }.add_to_address(PageAddress::new(&path));
+    let made = source.query(|store| {
         let Some(shown) = SelectedRun::find(store, id)? else { return Ok(None) };
         let SelectedRun { run, report, .. } = &shown;
         let run_id = Some(run.id.clone());
@@ -301,9 +302,9 @@ pub(crate) fn overview_page(
             PageRange::first(MAX_OVERVIEW_ROWS),
         )?;
         let totals = store.totals()?;
-        let decided = shown.decisions();
+        let decisions = shown.decisions();
         // Files have the run in their query, pages in their path.
-        let of_run = TableQuery { run: Some(run.id.0.clone()), ..asked.clone() };
+        let of_run = TableQuery { run: Some(run.id.0.clone()), ..query.clone() };
         let file = |path: &str| of_run.add_to_address(PageAddress::new(path)).href();
         Ok(Some(OverviewPage {
             head: RunHead::from_run(run),
@@ -314,25 +315,25 @@ pub(crate) fn overview_page(
                     report.verdicts.get(&verdict).copied().unwrap_or_default()
                 })
             }),
-            metrics: metric_tiles(library, run)?,
+            metrics: metric_tiles(source, run)?,
             modules: weakest_modules(store, &shown, MAX_OVERVIEW_ROWS as usize)?,
             failures: lines
                 .into_iter()
                 .map(|line| FailurePageRow::from_line(line, Some(run.started_ms)))
                 .collect(),
             failure_count: store.count_failures_of_run(&run.id)?,
-            heat: library.heat_map(store, &shown)?,
-            has_decisions: decided.is_some(),
-            decisions: decisions::decision_rows(decided, asked)
+            heat: source.heat_map(store, &shown)?,
+            has_decisions: decisions.is_some(),
+            decisions: decisions::decision_rows(decisions, query)
                 .into_iter()
                 .take(MAX_ROWS)
                 .collect(),
-            decision_columns: decisions::decision_columns(asked, &here),
+            decision_columns: decisions::decision_columns(query, &here),
             decisions_csv: file("/decisions.csv"),
-            outlook: decisions::outlook_rows(decided, asked).into_iter().take(MAX_ROWS).collect(),
-            outlook_columns: decisions::outlook_columns(asked, &here),
+            outlook: decisions::outlook_rows(decisions, query).into_iter().take(MAX_ROWS).collect(),
+            outlook_columns: decisions::outlook_columns(query, &here),
             outlook_csv: file("/outlook.csv"),
-            q: asked.search_text(),
+            q: query.search_text(),
             hidden_fields: here.hidden_fields(&["q"]),
             path: path.clone(),
             runs_chart: svg(&runs_chart(store)?),
@@ -391,31 +392,33 @@ pub(crate) fn runs_chart(store: &Store) -> ServeResult<chart::ChartDrawing> {
     let lines = store.list_runs(PageRange::first(MAX_CHART_RUNS))?;
     let values: Vec<Option<f64>> =
         lines.iter().rev().filter_map(|line| line.roi).map(Some).collect();
-    let mut chart =
-        LineChart::new(format!("ROI of the last {}", format_count(values.len() as u64, "run")))
-            .with_series(ChartSeries::from_values(
-                "ROI at the end of a run",
-                MarkRole::Actual,
-                1,
-                values,
-            ));
+    let mut chart = LineChart::new(format!(
+        "ROI of the last {}",
+        format_grouped_count(values.len() as u64, "run")
+    ))
+    .with_series(ChartSeries::from_values(
+        "ROI at the end of a run",
+        MarkRole::Actual,
+        1,
+        values,
+    ));
     chart.height = 200.0;
     Ok(chart.draw())
 }
 
-/// ROI or a metric over cycles, what was forecast of it, and where it leads.
-pub(crate) fn roi_chart(library: &DataSource, metric: Option<&str>) -> ServeResult<LineChart> {
-    let forecast = library.forecast(metric)?;
-    Ok(trend_chart(&*library.history()?, forecast, metric))
+/// ROI or a metric over cycles, with its forecasts.
+pub(crate) fn roi_chart(source: &DataSource, metric: Option<&str>) -> ServeResult<LineChart> {
+    let forecast = source.forecast(metric)?;
+    Ok(trend_chart(&*source.history()?, forecast, metric))
 }
 
 /// ROI as it was at the end of a run, and where it led then.
-pub(crate) fn roi_chart_at_run(library: &DataSource, run: &RunRecord) -> ServeResult<LineChart> {
-    let after = usize::try_from(library.metrics_db().cycles_after(run)?).unwrap_or(usize::MAX);
+pub(crate) fn roi_chart_at_run(source: &DataSource, run: &RunRecord) -> ServeResult<LineChart> {
+    let after = usize::try_from(source.metrics_db().cycles_after(run)?).unwrap_or(usize::MAX);
     if after == 0 {
-        return roi_chart(library, None);
+        return roi_chart(source, None);
     }
-    let history = library.history()?.before_last(after);
+    let history = source.history()?.before_last(after);
     let forecast = history.forecast(None);
     Ok(trend_chart(&history, forecast, None))
 }

@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use super::paging::{PageAddress, PageNavigation, ROWS_PER_PAGE, SortableColumn, TableSorting};
 use super::run::status_text;
-use crate::clock::format_timestamp;
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
-use crate::text::format_milliseconds;
+use crate::text::{format_millis, format_timestamp};
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 pub(crate) struct RunsQuery {
@@ -92,7 +91,7 @@ impl RunsPageRow {
             started: format_timestamp(line.started_ms),
             status: line.status,
             status_text: status_text(line.status),
-            took: line.elapsed_s.map(|seconds| format_milliseconds(1000.0 * seconds)),
+            took: line.elapsed_s.map(|seconds| format_millis(1000.0 * seconds)),
             cycles: line.cycles,
             calls: line.calls,
             failures: line.failures,
@@ -103,35 +102,35 @@ impl RunsPageRow {
     }
 }
 
-/// Those that were asked for, in the order that was asked for.
+/// The runs that match the query, in its order.
 pub(crate) fn run_lines(
     store: &Store,
-    asked: &RunsQuery,
+    query: &RunsQuery,
     page: PageRange,
 ) -> ServeResult<Vec<RunListRow>> {
-    let (order, descending) = asked.order();
-    Ok(store.list_sorted_runs(asked.search_text(), order, descending, page)?)
+    let (order, descending) = query.order();
+    Ok(store.list_sorted_runs(query.search_text(), order, descending, page)?)
 }
 
-pub(crate) fn runs_page(library: &DataSource, asked: &RunsQuery) -> ServeResult<RunsPage> {
-    let here = asked.page_address();
-    let found = library.query(|store| {
-        let total = match asked.search_text() {
+pub(crate) fn runs_page(source: &DataSource, query: &RunsQuery) -> ServeResult<RunsPage> {
+    let here = query.page_address();
+    let found = source.query(|store| {
+        let total = match query.search_text() {
             Some(text) => store.count_runs_matching(text)?,
             None => store.totals()?.runs,
         };
-        let paging = PageNavigation::new(&here, asked.page, total);
+        let paging = PageNavigation::new(&here, query.page, total);
         let page = PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() };
         Ok((
-            run_lines(store, asked, page)?.into_iter().map(RunsPageRow::from_line).collect(),
+            run_lines(store, query, page)?.into_iter().map(RunsPageRow::from_line).collect(),
             paging,
         ))
     })?;
     let (rows, paging) = found.unwrap_or_else(|| (Vec::new(), PageNavigation::new(&here, None, 0)));
-    let columns = asked.sorting().column_heads(RUN_COLUMNS, &here);
+    let columns = query.sorting().column_heads(RUN_COLUMNS, &here);
     Ok(RunsPage {
         columns,
-        q: asked.search_text().unwrap_or_default().to_owned(),
+        q: query.search_text().unwrap_or_default().to_owned(),
         hidden_fields: here.hidden_fields(&["q"]),
         csv: here.at_path("/runs.csv").href(),
         rows,

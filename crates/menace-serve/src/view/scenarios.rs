@@ -1,4 +1,4 @@
-//! What scenarios made of the repository.
+//! The scenarios of a run, with their metrics.
 
 use std::collections::BTreeMap;
 
@@ -47,12 +47,12 @@ pub(crate) struct ScenarioPageRow {
     pub roi: Option<f64>,
     pub roi_delta: Option<f64>,
     pub metrics: BTreeMap<String, f64>,
-    /// What sections were worth together under it at the end of the run.
+    /// The synergy of sections under this scenario at the end of the run.
     pub synergy: BTreeMap<String, f64>,
     pub spark: Value,
 }
 
-/// A metric under each scenario, in the order of those.
+/// A metric under each scenario, in the order of the scenarios.
 #[derive(Debug, Serialize)]
 pub(crate) struct ScenarioMetricRow {
     /// Sorts scenarios by it.
@@ -64,7 +64,7 @@ pub(crate) struct ScenarioMetricRow {
 #[derive(Debug, Serialize)]
 pub(crate) struct ScenarioMetricValue {
     pub value: f64,
-    /// To its way through cycles; nothing where none was kept.
+    /// The address of its history; `None` if there is none.
     pub href: Option<String>,
 }
 
@@ -93,33 +93,28 @@ fn metric_rows(
 }
 
 pub(crate) fn scenarios_page(
-    library: &DataSource,
-    asked: &TableQuery,
+    source: &DataSource,
+    query: &TableQuery,
 ) -> ServeResult<ScenariosPage> {
-    let history = library.history()?;
-    let here = asked.add_to_address(PageAddress::new("/scenarios"));
+    let history = source.history()?;
+    let here = query.add_to_address(PageAddress::new("/scenarios"));
     let worst_first = TableSorting { by: "roi", descending: false };
     let metrics = menace_track::METRICS.iter().map(|metric| (metric.name, metric.name, true));
     let columns: Vec<_> = SCENARIO_COLUMNS.iter().copied().chain(metrics).collect();
-    let sorting = asked.sorting(&columns, worst_first);
-    let found = library.query(|store| {
-        let Some(shown) = SelectedRun::find(store, asked.run.as_deref())? else { return Ok(None) };
+    let sorting = query.sorting(&columns, worst_first);
+    let found = source.query(|store| {
+        let Some(shown) = SelectedRun::find(store, query.run.as_deref())? else { return Ok(None) };
         let records = match shown.cycle {
             Some(cycle) => store.scenarios(&shown.run.id, cycle)?,
             None => Vec::new(),
         };
-        let mut synergy = library.metrics_db().scenario_synergy(&shown.run)?;
-        if synergy.is_empty() && library.metrics_db().cycles_after(&shown.run)? == 0 {
+        let mut synergy = source.metrics_db().scenario_synergy(&shown.run)?;
+        if synergy.is_empty() && source.metrics_db().cycles_after(&shown.run)? == 0 {
             // Runs of older versions left it in the history only, and that ends with this one.
             let last = history.scenario_synergy.iter();
             synergy = last.map(|(name, entry)| (name.clone(), entry.0.clone())).collect();
         }
-        Ok(Some((
-            RunHead::from_run(&shown.run),
-            records,
-            library.heat_map(store, &shown)?,
-            synergy,
-        )))
+        Ok(Some((RunHead::from_run(&shown.run), records, source.heat_map(store, &shown)?, synergy)))
     })?;
     let (head, records, map, mut synergy) = match found.flatten() {
         Some((head, records, map, synergy)) => (Some(head), records, map, synergy),
@@ -127,7 +122,7 @@ pub(crate) fn scenarios_page(
     };
     let mut rows: Vec<ScenarioPageRow> = records
         .into_iter()
-        .filter(|record| asked.matches_search(&[&record.scenario]))
+        .filter(|record| query.matches_search(&[&record.scenario]))
         .map(|record| {
             let way = history.scenario_roi.get(&record.scenario);
             let values = way.map(|tail| tail.values.as_slice()).unwrap_or_default();
@@ -163,7 +158,7 @@ pub(crate) fn scenarios_page(
         rows,
         worst,
         heat: map,
-        q: asked.search_text(),
+        q: query.search_text(),
         hidden_fields: here.hidden_fields(&["q"]),
         csv: here.at_path("/scenarios.csv").href(),
     })

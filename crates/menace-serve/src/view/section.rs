@@ -1,4 +1,4 @@
-//! One section: what each scenario made of it, its calls, its failures.
+//! The page of one section: its scores under each scenario, its calls, its failures.
 
 use menace_model::{ScenarioSeverity, SectionId, Verdict};
 use menace_store::{
@@ -78,7 +78,7 @@ pub(crate) struct SectionPage {
 #[derive(Debug, Serialize)]
 pub(crate) struct SectionCellRow {
     pub scenario: String,
-    /// What the calls of no scenario are.
+    /// An explanation of calls that belong to no scenario.
     pub note: &'static str,
     pub severity: Option<ScenarioSeverity>,
     pub calls: u64,
@@ -144,30 +144,30 @@ pub(crate) fn parse_section_id(id: Option<&str>) -> ServeResult<SectionId> {
 }
 
 pub(crate) fn call_rows(
-    library: &DataSource,
-    asked: &SectionQuery,
+    source: &DataSource,
+    query: &SectionQuery,
     page: PageRange,
 ) -> ServeResult<Vec<SectionCallRow>> {
-    let section = parse_section_id(asked.id.as_deref())?;
-    library.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.run.as_deref())?;
+    let section = parse_section_id(query.id.as_deref())?;
+    source.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, query.run.as_deref())?;
         let cycle = shown.cycle()?;
         let calls = store.call_page(
             &shown.run.id,
             cycle,
             &section,
-            &call_filter(asked),
-            asked.order(),
+            &call_filter(query),
+            query.order(),
             page,
         )?;
         Ok(calls.into_iter().map(SectionCallRow::from_record).collect())
     })
 }
 
-fn call_filter(asked: &SectionQuery) -> CallFilter {
+fn call_filter(query: &SectionQuery) -> CallFilter {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let text = given(&asked.q);
-    CallFilter { verdict: given(&asked.verdict), scenario: given(&asked.scenario), text }
+    let text = given(&query.q);
+    CallFilter { verdict: given(&query.verdict), scenario: given(&query.scenario), text }
 }
 
 /// A section over the cycles that had it.
@@ -178,10 +178,10 @@ pub(crate) fn section_chart(store: &Store, section: &SectionId) -> ServeResult<L
         .with_series(ChartSeries::from_values("ROI", MarkRole::Actual, 1, values)))
 }
 
-pub(crate) fn section_page(library: &DataSource, asked: &SectionQuery) -> ServeResult<SectionPage> {
-    let section = parse_section_id(asked.id.as_deref())?;
-    library.query_existing(|store| {
-        let shown = SelectedRun::find_existing(store, asked.run.as_deref())?;
+pub(crate) fn section_page(source: &DataSource, query: &SectionQuery) -> ServeResult<SectionPage> {
+    let section = parse_section_id(query.id.as_deref())?;
+    source.query_existing(|store| {
+        let shown = SelectedRun::find_existing(store, query.run.as_deref())?;
         let (run, cycle) = (&shown.run.id, shown.cycle()?);
         let cells = store.cells_of_section(run, cycle, &section)?;
         let chart = section_chart(store, &section)?;
@@ -189,19 +189,19 @@ pub(crate) fn section_page(library: &DataSource, asked: &SectionQuery) -> ServeR
             let what = format!("run {run} has no section `{}`", section.as_str());
             return Err(ServeError::NotFound(what));
         }
-        let filter = call_filter(asked);
+        let filter = call_filter(query);
         let here = PageAddress::new("/section")
-            .with("id", asked.id.as_deref())
-            .with("run", asked.run.as_deref())
-            .with("verdict", asked.verdict.as_deref())
-            .with("scenario", asked.scenario.as_deref())
-            .with("q", asked.q.as_deref())
-            .with("sort", asked.sort.as_deref())
-            .with("dir", asked.dir.as_deref());
+            .with("id", query.id.as_deref())
+            .with("run", query.run.as_deref())
+            .with("verdict", query.verdict.as_deref())
+            .with("scenario", query.scenario.as_deref())
+            .with("q", query.q.as_deref())
+            .with("sort", query.sort.as_deref())
+            .with("dir", query.dir.as_deref());
         let total = store.call_count(run, cycle, &section, &filter)?;
-        let paging = PageNavigation::new(&here, asked.page, total);
+        let paging = PageNavigation::new(&here, query.page, total);
         let page = PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() };
-        let made = store.call_page(run, cycle, &section, &filter, asked.order(), page)?;
+        let made = store.call_page(run, cycle, &section, &filter, query.order(), page)?;
         let failures = FailureFilter {
             place: Some(section.as_str().to_owned()),
             gone: true,
@@ -240,7 +240,7 @@ pub(crate) fn section_page(library: &DataSource, asked: &SectionQuery) -> ServeR
             png: PageAddress::new("/plots/section.png").with("id", Some(section.as_str())).href(),
             failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
             calls: made.into_iter().map(SectionCallRow::from_record).collect(),
-            columns: asked.sorting().column_heads(CALL_COLUMNS, &here),
+            columns: query.sorting().column_heads(CALL_COLUMNS, &here),
             q: filter.text.unwrap_or_default(),
             hidden_fields: here.hidden_fields(&["q", "verdict", "scenario"]),
             paging,

@@ -41,14 +41,14 @@ pub(crate) struct SettingRow {
     pub help: &'static str,
 }
 
-pub(crate) fn settings_page(entries: &[SettingEntry], asked: &SettingsQuery) -> SettingsPage {
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+pub(crate) fn settings_page(entries: &[SettingEntry], query: &SettingsQuery) -> SettingsPage {
+    let wanted = query.q.as_deref().unwrap_or_default().to_lowercase();
     let mut groups: Vec<SettingsGroup> = Vec::new();
     for entry in entries {
         let is_set = entry.origin.is_explicit();
         let is_found = entry.name.to_lowercase().contains(&wanted)
             || entry.help.to_lowercase().contains(&wanted);
-        if !is_found || (asked.set.is_some() && !is_set) {
+        if !is_found || (query.set.is_some() && !is_set) {
             continue;
         }
         let line = SettingRow {
@@ -63,13 +63,13 @@ pub(crate) fn settings_page(entries: &[SettingEntry], asked: &SettingsQuery) -> 
             None => groups.push(SettingsGroup { name: entry.group, entries: vec![line] }),
         }
     }
-    // As they are declared, unless the query has another order.
+    // In the order of their declaration, unless the query has another order.
     let declared = TableSorting { by: "", descending: false };
     let sorting = TableSorting::from_query(
         SETTING_COLUMNS,
         declared,
-        asked.sort.as_deref(),
-        asked.dir.as_deref(),
+        query.sort.as_deref(),
+        query.dir.as_deref(),
     );
     for group in &mut groups {
         match sorting.by {
@@ -83,15 +83,15 @@ pub(crate) fn settings_page(entries: &[SettingEntry], asked: &SettingsQuery) -> 
         }
     }
     let here = PageAddress::new("/settings")
-        .with("q", asked.q.as_deref())
-        .with("set", asked.set.as_deref())
-        .with("sort", asked.sort.as_deref())
-        .with("dir", asked.dir.as_deref());
+        .with("q", query.q.as_deref())
+        .with("set", query.set.as_deref())
+        .with("sort", query.sort.as_deref())
+        .with("dir", query.dir.as_deref());
     SettingsPage {
         groups,
         columns: sorting.column_heads(SETTING_COLUMNS, &here),
-        q: asked.q.clone().unwrap_or_default(),
-        set: asked.set.is_some(),
+        q: query.q.clone().unwrap_or_default(),
+        set: query.set.is_some(),
         hidden_fields: here.hidden_fields(&["q", "set"]),
         csv: here.at_path("/settings.csv").href(),
     }

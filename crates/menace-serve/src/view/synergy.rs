@@ -12,7 +12,7 @@ use crate::chart::{ChartDrawing, ChartSeries, LineChart, MarkRole, draw_bars, dr
 use crate::data_source::DataSource;
 use crate::error::ServeResult;
 
-/// Cycles that are shown.
+/// The most cycles that are shown.
 pub(crate) const MAX_CHART_CYCLES: u32 = 200;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -38,7 +38,7 @@ pub(crate) struct SynergyPage {
     pub hidden_fields: Vec<(String, String)>,
     pub cycles: usize,
     pub csv: String,
-    /// Nothing before weights were trained.
+    /// Empty before weights were trained.
     pub weights: Vec<(String, String)>,
     pub has_weights: bool,
     pub weight_columns: Vec<SortableColumn>,
@@ -53,14 +53,14 @@ pub(crate) struct SynergyPageRow {
     pub spark: Value,
 }
 
-/// Whether its metric has values between fixed ends, so that it can be drawn beside others.
+/// Whether the metric has a bounded range, so that it can be drawn on one scale with others.
 pub(crate) fn is_bounded(name: &str) -> bool {
     let metric = name.strip_prefix("synergy_").unwrap_or(name);
     name == menace_track::SYNERGY_ROI
         || menace_track::find_metric(metric).is_some_and(|metric| metric.range.is_bounded())
 }
 
-/// What ROI was worth together, over these cycles.
+/// The chart of `synergy_roi` over these cycles.
 pub(crate) fn synergy_chart(entries: &[MetricMap]) -> LineChart {
     let roi = entries.iter().map(|entry| entry.get(menace_track::SYNERGY_ROI).copied());
     LineChart::new("synergy_roi over cycles").with_series(ChartSeries::from_values(
@@ -71,7 +71,7 @@ pub(crate) fn synergy_chart(entries: &[MetricMap]) -> LineChart {
     ))
 }
 
-/// What the last cycle was worth together, as far as that can be drawn beside each other.
+/// The chart of the last cycle's synergy metrics that fit one scale.
 pub(crate) fn latest_chart(entries: &[MetricMap]) -> ChartDrawing {
     let latest = entries.last().into_iter().flatten();
     let latest: Vec<(String, f64)> = latest
@@ -81,23 +81,23 @@ pub(crate) fn latest_chart(entries: &[MetricMap]) -> ChartDrawing {
     draw_bars("The latest synergy values", &latest)
 }
 
-/// The weights that fit what was asked for, sorted, and whether there are any at all.
+/// The weights that match the query, sorted, and whether there are any at all.
 pub(crate) fn weight_rows(
-    library: &DataSource,
-    asked: &SynergyQuery,
+    source: &DataSource,
+    query: &SynergyQuery,
 ) -> ServeResult<(Vec<(String, String)>, bool)> {
-    let Some(serde_json::Value::Object(weights)) = library.weights()? else {
+    let Some(serde_json::Value::Object(weights)) = source.weights()? else {
         return Ok((Vec::new(), false));
     };
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+    let wanted = query.q.as_deref().unwrap_or_default().to_lowercase();
     let found = weights.into_iter().filter(|(name, _)| name.to_lowercase().contains(&wanted));
     let mut found: Vec<(String, serde_json::Value)> = found.collect();
     let by_name = TableSorting { by: "weight", descending: false };
     let sorting = TableSorting::from_query(
         WEIGHT_COLUMNS,
         by_name,
-        asked.sort.as_deref(),
-        asked.dir.as_deref(),
+        query.sort.as_deref(),
+        query.dir.as_deref(),
     );
     if sorting.by == "worth" {
         sort_by_number(&mut found, sorting.descending, |(_, value)| value.as_f64());
@@ -110,8 +110,8 @@ pub(crate) fn weight_rows(
     Ok((found.into_iter().map(|(name, weight)| (name, weight.to_string())).collect(), true))
 }
 
-pub(crate) fn synergy_page(library: &DataSource, asked: &SynergyQuery) -> ServeResult<SynergyPage> {
-    let entries = library.synergy(MAX_CHART_CYCLES)?;
+pub(crate) fn synergy_page(source: &DataSource, query: &SynergyQuery) -> ServeResult<SynergyPage> {
+    let entries = source.synergy(MAX_CHART_CYCLES)?;
     let names: BTreeSet<&String> = entries.iter().flat_map(|entry| entry.keys()).collect();
     let mut rows: Vec<SynergyPageRow> = names
         .into_iter()
@@ -133,10 +133,10 @@ pub(crate) fn synergy_page(library: &DataSource, asked: &SynergyQuery) -> ServeR
     let sorting = TableSorting::from_query(
         SYNERGY_COLUMNS,
         by_name,
-        asked.sort.as_deref(),
-        asked.dir.as_deref(),
+        query.sort.as_deref(),
+        query.dir.as_deref(),
     );
-    let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
+    let wanted = query.q.as_deref().unwrap_or_default().to_lowercase();
     rows.retain(|row| row.name.to_lowercase().contains(&wanted));
     match sorting.by {
         "name" if sorting.descending => rows.reverse(),
@@ -147,22 +147,22 @@ pub(crate) fn synergy_page(library: &DataSource, asked: &SynergyQuery) -> ServeR
         }),
     }
     let here = PageAddress::new("/synergy")
-        .with("q", asked.q.as_deref())
-        .with("sort", asked.sort.as_deref())
-        .with("dir", asked.dir.as_deref());
-    let (weights, has_weights) = weight_rows(library, asked)?;
+        .with("q", query.q.as_deref())
+        .with("sort", query.sort.as_deref())
+        .with("dir", query.dir.as_deref());
+    let (weights, has_weights) = weight_rows(source, query)?;
     let by_weight = TableSorting::from_query(
         WEIGHT_COLUMNS,
         TableSorting { by: "", descending: false },
-        asked.sort.as_deref(),
-        asked.dir.as_deref(),
+        query.sort.as_deref(),
+        query.dir.as_deref(),
     );
     Ok(SynergyPage {
         latest: svg(&latest_chart(&entries)),
         chart: svg(&synergy_chart(&entries).draw()),
         cycles: entries.len(),
         columns: sorting.column_heads(SYNERGY_COLUMNS, &here),
-        q: asked.q.clone().unwrap_or_default(),
+        q: query.q.clone().unwrap_or_default(),
         hidden_fields: here.hidden_fields(&["q"]),
         rows,
         csv: here.at_path("/synergy.csv").href(),

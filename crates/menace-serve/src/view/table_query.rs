@@ -1,8 +1,8 @@
-//! What a table is asked for in its address: of which run, which rows, in which order.
+//! The query of a table: its run, its rows, its order.
 
 use super::paging::{PageAddress, TableSorting, sort_by_number};
 
-/// A column: its name in addresses, its title, whether it holds numbers.
+/// A column: its name in addresses, its title, and whether it holds numbers.
 pub(crate) type ColumnSpecs = [(&'static str, &'static str, bool)];
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -14,7 +14,7 @@ pub(crate) struct TableQuery {
 }
 
 impl TableQuery {
-    /// An address that asks for the same.
+    /// Adds this query to an address.
     pub(crate) fn add_to_address(&self, here: PageAddress) -> PageAddress {
         let Self { run, q, sort, dir } = self;
         here.with("run", run.as_deref())
@@ -23,12 +23,12 @@ impl TableQuery {
             .with("dir", dir.as_deref())
     }
 
-    /// What was typed into the search.
+    /// The text of the search field.
     pub(crate) fn search_text(&self) -> String {
         self.q.clone().unwrap_or_default()
     }
 
-    /// Whether a row that says one of these fits, in small letters or large.
+    /// Whether one of these texts contains the search text, ignoring case.
     pub(crate) fn matches_search(&self, texts: &[&str]) -> bool {
         let wanted = self.search_text().to_lowercase();
         texts.iter().any(|text| text.to_lowercase().contains(&wanted))
@@ -39,7 +39,7 @@ impl TableQuery {
     }
 }
 
-/// Sorts rows that lie in the order of their names, which are the column `name`.
+/// Sorts rows that are in the order of the column `name`.
 pub(crate) fn sort_rows<T>(
     rows: &mut [T],
     name: &str,

@@ -162,11 +162,11 @@ fn the_report_is_fine_without_scripts_and_on_paper() {
     // three hundred more are listed.
     let home = tempfile::tempdir().unwrap();
     let graph = large::make_large_run(home.path()).unwrap();
-    let library = DataSource::new(DataLocations::from_data_dir(
+    let source = DataSource::new(DataLocations::from_data_dir(
         &home.path().join("data"),
         large::DATABASE_URL,
     ));
-    let page = render_report(&library, None, Some(&graph)).unwrap();
+    let page = render_report(&source, None, Some(&graph)).unwrap();
     for expected in
         ["value = compute(value, ", "Standard output", "Standard error", "Import graph of 120"]
     {

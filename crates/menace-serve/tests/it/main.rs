@@ -10,3 +10,4 @@ mod numbers;
 mod pages;
 mod report;
 mod sample;
+mod templates;

@@ -102,7 +102,7 @@ fn a_scrape_is_well_formed_and_says_what_is_stored() {
     assert_eq!(sample_value(&samples, "menace_runs_total"), Some(2.0));
     assert_eq!(sample_value(&samples, "menace_calls_total"), Some(18.0));
     assert_eq!(sample_value(&samples, "menace_run_roi"), Some(0.25));
-    assert_eq!(sample_value(&samples, "menace_runs_going_on"), Some(0.0));
+    assert_eq!(sample_value(&samples, "menace_active_runs"), Some(0.0));
     assert_eq!(sample_value(&samples, "synergy_roi"), Some(-0.25));
     let with = |name: &str, label: &str, value: &str| {
         samples.get(&(name.to_owned(), [(label.to_owned(), value.to_owned())].into())).copied()

@@ -135,6 +135,7 @@ fn failures_are_found_by_text_kind_place_and_run() {
     assert_eq!(count("q=%25"), 0, "a percent sign is a percent sign");
     assert_eq!(count("kind=unhandled"), 2);
     assert_eq!(count("kind=race"), 0);
+    assert_eq!(count("kind=no_such_kind"), 0);
     assert_eq!(count("run=r-1"), 1);
     assert_eq!(count("place=shop/cart.py"), 2);
     assert_eq!(count("place=shop/cart.py::total"), 2);

@@ -143,7 +143,7 @@ fn every_part_shows_what_was_stored() {
     assert_eq!(metrics.matches("<svg class=\"chart\"").count(), 2, "one for each: {metrics}");
     let failures = section_below(&page, "id=\"failures\"");
     let smallest = "<dt>Smallest call</dt><dd><code>total(&#39;tiny&#39;)</code>";
-    let network = "<br>a network with 250 ms latency";
+    let network = "<br>network: 250 ms latency";
     assert!(failures.contains(&format!("{smallest}{network}")), "with what it needs: {failures}");
     assert!(!failures.contains("menace shrink"), "it is small already");
 }

@@ -75,7 +75,7 @@ impl<const BYTES: u64> SettingType for BoundedSize<BYTES> {
     }
 }
 
-/// A span of time of at least so many milliseconds.
+/// A duration of at least this number of milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MinimumDuration<const MILLIS: u64>(Duration);
 

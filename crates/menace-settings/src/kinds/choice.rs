@@ -4,7 +4,8 @@ use menace_model::suggest_names;
 
 use crate::ParseRefusal;
 
-/// Defines an enum whose variants are words: the first names the variant, the others are accepted.
+/// Defines an enum whose variants have words: the first word is the variant's name, the others are
+/// also accepted.
 macro_rules! choice {
     (
         $(#[doc = $doc:literal])+
@@ -108,7 +109,7 @@ pub(crate) fn normalize_word(text: &str) -> String {
     text.trim().to_ascii_lowercase().replace('-', "_")
 }
 
-/// Names the closest known word, if there is one.
+/// The refusal of an unknown word, with the closest known one if there is one.
 pub(crate) fn refuse_word(
     typed: &str,
     known: impl IntoIterator<Item = &'static str>,

@@ -1,11 +1,11 @@
-//! Which scenario profiles a word in a module's path calls for.
+//! Maps keywords in module paths to scenario profiles.
 
 use std::collections::BTreeMap;
 
 use crate::{ParseContext, ParseRefusal, SettingType};
 
-/// Profiles by keyword. What a user gives is laid over the built-in words; an empty list takes a
-/// word away. Profile names are not checked here: users may define their own.
+/// Profiles by keyword. The user's entries are laid over the built-in ones; an empty list removes a
+/// keyword. Profile names are not checked here, since users may define their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeywordProfiles(BTreeMap<String, Vec<String>>);
 
@@ -14,7 +14,7 @@ const HOSTILE_INPUT_PROFILE: &str = "hostile_input";
 const USER_MISUSE_PROFILE: &str = "user_misuse";
 const CONCURRENCY_SPIKE_PROFILE: &str = "concurrency_spike";
 
-/// The built-in words.
+/// The built-in keywords.
 const BUILT_IN_KEYWORDS: [(&str, &[&str]); 18] = [
     ("api", &[HIGH_LATENCY_PROFILE, HOSTILE_INPUT_PROFILE]),
     ("async", &[CONCURRENCY_SPIKE_PROFILE]),

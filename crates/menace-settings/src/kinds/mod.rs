@@ -1,10 +1,10 @@
-//! The types that settings have: each reads its text, shows itself and says what it expects.
+//! The types of settings: each parses text, formats its values, and describes valid ones.
 
 use std::str::FromStr;
 
 use crate::ParseRefusal;
 
-/// The kind of a type and what a value of it looks like, where neither depends on anything.
+/// Defines the name and the description of a type, where both are constant.
 macro_rules! described_as {
     ($kind:literal, $expected:literal) => {
         fn kind() -> String {
@@ -40,7 +40,7 @@ macro_rules! text_setting {
     };
 }
 
-/// What `FromStr` reads.
+/// Parses with `FromStr`.
 fn parse_text<T: FromStr>(text: &str) -> Result<T, ParseRefusal>
 where
     ParseRefusal: From<T::Err>,
@@ -102,13 +102,14 @@ pub(crate) mod laws {
 
     use crate::{ParseContext, SettingType};
 
-    /// Reading what was shown gives the same value.
+    /// Asserts that parsing a formatted value gives the same value.
     pub(crate) fn assert_reads_back<T: SettingType + PartialEq + Debug>(value: &T) {
         let shown = value.show().expect("a value shows itself");
         assert_eq!(T::parse(&shown, &ParseContext::default()).as_ref(), Ok(value), "{shown}");
     }
 
-    /// No text makes reading panic, and what is read can be shown and read again.
+    /// Asserts that parsing any text does not panic, and that parsed values can be formatted and
+    /// parsed again.
     pub(crate) fn assert_does_not_panic<T: SettingType + PartialEq + Debug>(text: &str) {
         if let Ok(value) = T::parse(text, &ParseContext::default()) {
             assert_reads_back(&value);

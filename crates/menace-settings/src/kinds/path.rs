@@ -7,7 +7,7 @@ use crate::{ParseContext, ParseRefusal, SettingType};
 impl SettingType for PathBuf {
     described_as!("path", "a path");
 
-    /// Expands a leading `~` or `~/`. Other people's homes (`~name`) are not looked up.
+    /// Expands a leading `~` or `~/`. Homes of other users (`~name`) are not expanded.
     fn parse(text: &str, around: &ParseContext) -> Result<Self, ParseRefusal> {
         if text.contains('\0') {
             return Err(ParseRefusal::with_reason("a path cannot contain a zero byte"));

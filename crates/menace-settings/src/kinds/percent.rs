@@ -11,7 +11,7 @@ use crate::ParseRefusal;
 pub struct PercentShare(f64);
 
 impl PercentShare {
-    /// None when it is not between 0 and 100.
+    /// `None` unless it is between 0 and 100.
     pub fn new(percent: f64) -> Option<Self> {
         (0.0..=100.0).contains(&percent).then_some(Self(percent))
     }

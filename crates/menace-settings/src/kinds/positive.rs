@@ -32,7 +32,7 @@ impl ZeroableAmount for NetworkBandwidth {
 pub struct PositiveAmount<T>(T);
 
 impl<T: ZeroableAmount> PositiveAmount<T> {
-    /// None when the amount is nothing.
+    /// `None` when the amount is zero.
     pub fn new(amount: T) -> Option<Self> {
         (!amount.is_zero_amount()).then_some(Self(amount))
     }

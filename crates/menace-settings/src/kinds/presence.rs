@@ -1,8 +1,9 @@
-//! Switches that are on as soon as they are set, whatever they say.
+//! Switches that are on whenever they are set, whatever their value is.
 
 use crate::{ParseContext, ParseRefusal, SettingType};
 
-/// On when set to anything, as <https://no-color.org> asks: `NO_COLOR=0` still means no colour.
+/// On when set to anything, as <https://no-color.org> defines it: `NO_COLOR=0` still means no
+/// colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresenceSwitch;
 

@@ -4,7 +4,7 @@ use crate::{ParseContext, ParseRefusal, PercentShare, SettingType};
 
 /// The kernel hands out no less than a millisecond of a tenth of a second.
 const MIN_PROCESSORS: f64 = 0.01;
-/// More than any machine that Linux runs on has.
+/// More than Linux supports on any machine.
 const MAX_PROCESSORS: f64 = 8192.0;
 
 /// A number of processors: `0.5` and `50%` are half of one, `2` is two.
@@ -12,7 +12,7 @@ const MAX_PROCESSORS: f64 = 8192.0;
 pub struct ProcessorCount(f64);
 
 impl ProcessorCount {
-    /// None when no machine could have so many, or give so little of one.
+    /// `None` for a number that is too large or too small for any machine.
     pub fn new(count: f64) -> Option<Self> {
         (MIN_PROCESSORS..=MAX_PROCESSORS).contains(&count).then_some(Self(count))
     }

@@ -90,7 +90,7 @@ url_type!(
     example: "s3://bucket/prefix"
 );
 
-/// `text` with what stands between the user name and the last `@` hidden.
+/// `text` with the part between the user name and the last `@` hidden.
 fn masked(text: &str) -> String {
     let start = text.find("//").map_or(0, |slashes| slashes + 2);
     let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |length| start + length);

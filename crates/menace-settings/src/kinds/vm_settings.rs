@@ -1,4 +1,4 @@
-//! What virtual machines are made of.
+//! The configuration of virtual machines.
 
 use std::time::Duration;
 

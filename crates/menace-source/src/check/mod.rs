@@ -1,11 +1,11 @@
 //! Static checks of one Python module: dangerous constructs and lint.
 //!
-//! [`check_module`] looks at a module that is parsed already, in one walk over its tree, and
-//! [`external::scan`] asks an installed Ruff or Bandit instead. Which of the two counts is for the
-//! caller to say; [`score`] turns either into numbers.
+//! [`check_module`] checks a parsed module in one walk over its tree, and [`external::scan`] runs
+//! an installed Ruff or Bandit instead. The caller decides which results are used; [`score`]
+//! computes scores from either.
 //!
-//! Invariant: the rule ids, severities and confidences are Bandit's, and the lint codes Ruff's,
-//! whichever scanner found them. What Bandit has no number for is `M9xx`.
+//! Invariant: rule ids, severities and confidences are Bandit's, and lint codes are Ruff's,
+//! whichever scanner found them. Constructs without a rule in Bandit have `M9xx`.
 
 mod builtin;
 pub mod external;
@@ -26,7 +26,7 @@ use self::lint::BuiltinLinter;
 use self::suppress::SuppressionComments;
 use self::walk::walk_tree;
 
-/// A parsed module and what of it the checks need beside the tree.
+/// A parsed module, with the data that checks need beside the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct ParsedModule<'a> {
     pub tree: &'a ModModule,
@@ -34,9 +34,9 @@ pub struct ParsedModule<'a> {
     pub tokens: &'a Tokens,
     /// The text that the tree was parsed from.
     pub source: &'a str,
-    /// Where the lines of that text start.
+    /// The starts of the text's lines.
     pub lines: &'a LineIndex,
-    /// An `__init__.py` imports names for others to use.
+    /// Whether the file is an `__init__.py`, which imports names for other modules.
     pub is_package_init: bool,
 }
 
@@ -55,7 +55,7 @@ impl CheckSelection {
     pub const ALL: Self = Self { bandit_rules: true, menace_rules: true, lint: true };
 }
 
-/// What [`check_module`] found in one module, in order of line.
+/// The results of [`check_module`] for one module, in the order of lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckResults {
     pub findings: Vec<StaticFinding>,

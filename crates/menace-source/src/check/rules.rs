@@ -1,17 +1,17 @@
-//! The rules by number: the name and the usual ranks that Bandit gives each.
+//! Bandit's rules by id: name, and usual severity and confidence.
 //!
-//! Bandit ranks some rules by what it sees in the code; the ranks here are then those of the common
-//! case. They serve where a tool reports the number only, as Ruff does.
+//! Bandit ranks findings of some rules by their code; the ranks here are then those of the usual
+//! case. They are used where a tool reports only the id, as Ruff does.
 
 use menace_model::FindingConfidence::{High as Sure, Low as Unsure, Medium as Likely};
 use menace_model::FindingSeverity::{High, Low, Medium};
 use menace_model::{FindingConfidence, FindingSeverity};
 
-/// One numbered rule.
+/// One rule of Bandit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SecurityRule {
     pub(super) id: &'static str,
-    /// What `# nosec` may say instead of the number.
+    /// The name that `# nosec` may use instead of the id.
     pub(super) name: &'static str,
     pub(super) severity: FindingSeverity,
     pub(super) confidence: FindingConfidence,

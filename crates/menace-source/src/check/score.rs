@@ -49,11 +49,11 @@ pub fn code_quality(lints: &[LintWarning], statements: u32) -> f64 {
     (1.0 - objections / f64::from(statements.max(1))).clamp(0.0, 1.0)
 }
 
-/// Whether code with this lint does something else than it says, rather than being unclear:
-/// text that does not parse (`E9…`), and the codes of pyflakes for wrong formats (`F50…`, `F52…`),
-/// comparisons, asserts and dict keys (`F6…`), misplaced statements (`F7…`), names that are not
-/// defined (`F82…`) and wrong raises (`F9…`). `F811` and `F841`, a name defined or assigned without
-/// use, are not among them.
+/// Whether code with this lint behaves differently from what it seems to do, rather than being
+/// unclear: text that does not parse (`E9…`), and the codes of pyflakes for wrong formats (`F50…`,
+/// `F52…`), comparisons, asserts and dict keys (`F6…`), misplaced statements (`F7…`), undefined
+/// names (`F82…`) and wrong raises (`F9…`). `F811` and `F841`, unused definitions and assignments,
+/// are not included.
 fn is_bug(code: &str) -> bool {
     const BUG_CODE_PREFIXES: [&str; 7] = ["E9", "F50", "F52", "F6", "F7", "F82", "F9"];
     code == "invalid-syntax" || BUG_CODE_PREFIXES.iter().any(|bug| code.starts_with(bug))

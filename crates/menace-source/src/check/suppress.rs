@@ -1,7 +1,8 @@
-//! Comments that take findings back: Bandit's `# nosec` and Ruff's `# noqa`.
+//! Comments that suppress findings: Bandit's `# nosec` and Ruff's `# noqa`.
 //!
-//! `# nosec` works on every line of the construct, `# noqa` on its first and last line. A blanket
-//! `# noqa` hides lint but no security finding: those ask for `# noqa: S…` or `# nosec`.
+//! `# nosec` applies on every line of the construct, `# noqa` on its first and last line. A blanket
+//! `# noqa` suppresses lint warnings but no security findings, which need `# noqa: S…` or `#
+//! nosec`.
 
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_source_file::LineIndex;
@@ -63,7 +64,7 @@ impl SuppressionComments {
     }
 
     /// Whether the finding of `rule` at `line`, about a construct from `first` to `last`, is
-    /// taken back.
+    /// suppressed.
     pub(super) fn hides_finding(&self, rule: &str, line: u32, first: u32, last: u32) -> bool {
         self.nosec_hides(rule, line, first, last)
             || rule.strip_prefix('B').is_some_and(|number| {
@@ -75,8 +76,8 @@ impl SuppressionComments {
             })
     }
 
-    /// As Bandit decides: the comment on the reported line together with the first comment inside
-    /// the construct; when neither names a rule, every rule is meant.
+    /// Bandit's rule: the comment on the reported line and the first comment inside the construct
+    /// count; if neither names a rule, all rules are suppressed.
     fn nosec_hides(&self, rule: &str, line: u32, first: u32, last: u32) -> bool {
         if self.nosec.is_empty() {
             return false;
@@ -112,8 +113,8 @@ fn parse_nosec(comment: &str) -> Option<Vec<&'static str>> {
     Some(ids)
 }
 
-/// The words Bandit reads from the comment. Of a list without blanks (`B101,B102`) it takes the
-/// last word only, and so do we: the same comment must mean the same to both.
+/// The words that Bandit reads from the comment. Of a list without blanks (`B101,B102`) it reads
+/// only the last word, and so does this, so that a comment has the same effect in both.
 fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(move |c: char| !is_word(c) && c != ',')
@@ -122,7 +123,7 @@ fn mentioned_words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What a `# noqa` comment hides, and whether it speaks for the whole file.
+/// The rules that a `# noqa` comment suppresses, and whether it applies to the whole file.
 fn parse_noqa(comment: &str) -> Option<(NoqaSelection, bool)> {
     let at = comment.as_bytes().windows(4).position(|word| word.eq_ignore_ascii_case(b"noqa"))?;
     let before = comment[..at].trim_end();

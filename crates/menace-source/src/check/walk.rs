@@ -1,7 +1,7 @@
 //! One pass over a syntax tree, parents before children.
 //!
-//! Invariant: the stack grows as the tree is deep (`1+1+…` a hundred thousand times), so hostile
-//! nesting cannot end the process here.
+//! Invariant: the walk's own stack is on the heap, and grows with the depth of the tree (`1+1+…` a
+//! hundred thousand times), so deep nesting cannot overflow the call stack here.
 
 use ruff_python_ast::{
     Comprehension, ElifElseClause, ExceptHandler, ExceptHandlerExceptHandler, Expr, FStringPart,
@@ -30,7 +30,7 @@ pub(super) enum SyntaxNode<'a> {
     Comprehension(&'a Comprehension),
     /// The `{…}` of an f-string.
     Interpolation(&'a InterpolatedElement),
-    /// What follows the colon in `{…:…}`.
+    /// The format specification after the colon in `{…:…}`.
     FormatSpec(&'a InterpolatedStringFormatSpec),
 }
 
@@ -78,7 +78,7 @@ struct SyntaxTreeWalk<'a, E> {
 impl<'a, E: FnMut(SyntaxNode<'a>, &[SyntaxNode<'a>])> ChildSink<'a> for SyntaxTreeWalk<'a, E> {
     fn push(&mut self, node: SyntaxNode<'a>) {
         (self.enter)(node, &self.ancestors);
-        // Nothing is below a leaf; most nodes are leaves.
+        // Leaves have no children; most nodes are leaves.
         if matches!(
             node,
             SyntaxNode::Expr(

@@ -1,12 +1,12 @@
 //! Cyclomatic complexity of every function and class, as radon's visitor counts it.
 //!
-//! Which nodes are visited, and what each is worth, is decided in [`super::walk`]; this file
-//! knows how the worth of nodes adds up to that of functions, classes and the module.
-//! Invariant: [`ModuleComplexity::blocks`] is sorted by offset, so a lookup is a binary search.
+//! [`super::walk`] decides which nodes are visited, and what each adds; this file sums that up for
+//! functions, classes and the module. Invariant: [`ModuleComplexity::blocks`] is sorted by offset,
+//! so a lookup is a binary search.
 
 use ruff_text_size::TextSize;
 
-/// What a block is to the block around it.
+/// The kind of a block, which determines how it counts for the enclosing block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComplexityBlockKind {
     /// A function of the module.
@@ -22,11 +22,11 @@ pub enum ComplexityBlockKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComplexityBlock {
     pub kind: ComplexityBlockKind,
-    /// Where `def`, `async` or `class` stands; decorators lie before it.
+    /// Position of `def`, `async` or `class`, after any decorators.
     pub offset: TextSize,
-    /// For a class the average over its methods, plus one when it has several.
+    /// For a class the average of its methods, plus one if it has several.
     pub complexity: u32,
-    /// For a class the sum over its body and methods; for a function the same as `complexity`.
+    /// For a class the sum of its body and methods; for a function equal to `complexity`.
     pub real_complexity: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct ModuleComplexity {
 }
 
 impl ModuleComplexity {
-    /// Every block, in the order of the source.
+    /// All blocks, in the order of the source.
     pub fn blocks(&self) -> &[ComplexityBlock] {
         &self.blocks
     }
@@ -53,7 +53,7 @@ impl ModuleComplexity {
         Some(&self.blocks[index])
     }
 
-    /// The block whose name stands at `offset`: the last one that starts before.
+    /// The block whose name is at `offset`: the last one that starts before it.
     pub fn block_named_at(&self, offset: TextSize) -> Option<&ComplexityBlock> {
         let after = self.blocks.partition_point(|block| block.offset < offset);
         self.blocks[..after].last()
@@ -83,9 +83,9 @@ pub(super) struct ComplexityScope {
     kind: ComplexityScopeKind,
     /// Index into the blocks; meaningless for the module.
     block: usize,
-    /// One, plus the decisions that are in no inner block.
+    /// One, plus the decisions outside of inner blocks.
     own_complexity: u32,
-    /// What inner blocks add to this one.
+    /// The complexity that inner blocks add to this one.
     inner_complexity: u32,
     /// Functions whose innermost block this is.
     functions: u32,
@@ -119,7 +119,7 @@ impl ComplexityTally {
         self.scope.own_complexity
     }
 
-    /// Forgets the decisions since `mark`: radon does not look at some parts of the tree.
+    /// Removes the decisions since `mark`: radon does not visit some parts of the tree.
     pub(super) fn rewind(&mut self, mark: u32) {
         self.scope.own_complexity = mark;
     }
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(body_complexity("match a:\n    case 1:\n        b\n    case 2:\n        c"), 3);
         assert_eq!(body_complexity("match a:\n    case 1:\n        b\n    case _:\n        c"), 2);
         assert_eq!(body_complexity("match a:\n    case _:\n        c"), 1);
-        // A capture is taken for `_`, even guarded, and two are one.
+        // A capture counts as a wildcard, even with a guard, and two count once.
         assert_eq!(
             body_complexity("match a:\n    case x if b:\n        c\n    case _:\n        d"),
             2

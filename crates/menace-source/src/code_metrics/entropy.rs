@@ -1,11 +1,10 @@
-//! Shannon entropy of a module's tokens: how many bits the next token is worth on average.
+//! Shannon entropy of a module's tokens: the average information of a token, in bits.
 //!
-//! Every token counts but those of layout (`NEWLINE`, `NL`, `INDENT`, `DEDENT`, `ENDMARKER`)
-//! and comments. Two tokens are the same when both their kind and their text are: the name `x`
-//! is not the text `x` inside an f-string, and `'a'` is not `"a"`. An f-string counts as the
-//! tokens it consists of. With `p` the share of each distinct token, the entropy is
-//! `−Σ p·log₂ p`: 0 for an empty module or one token repeated, `log₂ n` for `n` distinct
-//! tokens that are equally frequent.
+//! All tokens count except layout (`NEWLINE`, `NL`, `INDENT`, `DEDENT`, `ENDMARKER`) and comments.
+//! Two tokens are equal when both their kind and their text are: the name `x` is not the text `x`
+//! inside an f-string, and `'a'` is not `"a"`. An f-string counts as the tokens it consists of.
+//! With `p` the share of each distinct token, the entropy is `−Σ p·log₂ p`: 0 for an empty module
+//! or one token repeated, `log₂ n` for `n` distinct tokens that are equally frequent.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
@@ -14,7 +13,7 @@ use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_text_size::Ranged;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// One more than the number of any kind; kinds are numbered from zero.
+/// The number of token kinds.
 const TOKEN_KIND_COUNT: usize = TokenKind::Unknown as usize + 1;
 
 thread_local! {
@@ -27,7 +26,7 @@ thread_local! {
 pub(super) fn compute_token_entropy(source: &str, tokens: &Tokens) -> f64 {
     TOKEN_COUNTS.with_borrow_mut(|varying| {
         varying.clear();
-        // Operators and keywords have one text each: counting those needs no hashing.
+        // Operators and keywords have only one text each, and are counted without hashing.
         let mut fixed = [0_u32; TOKEN_KIND_COUNT];
         for token in tokens {
             match token.kind() {
@@ -67,7 +66,7 @@ fn has_varying_text(kind: TokenKind) -> bool {
     )
 }
 
-/// Most tokens are seen less often.
+/// Most tokens occur less often; for these `p·log₂ p` is in a table.
 const MAX_TABULATED_COUNT: usize = 64;
 
 /// `−Σ p·log₂ p`, brought to the form that needs no division per token.

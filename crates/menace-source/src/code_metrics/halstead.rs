@@ -1,8 +1,7 @@
 //! Halstead's counts of operators and operands, as radon's visitor makes them.
 //!
 //! Operators are those of arithmetic, logic and comparison; operands are what they apply to.
-//! Which nodes are visited is decided in [`super::walk`], when two operands are the same in
-//! [`super::operand`].
+//! [`super::walk`] decides which nodes are visited, [`super::operand`] when two operands are equal.
 
 use menace_model::HalsteadCounts;
 use ruff_python_ast::{BoolOp, CmpOp, Expr, Operator, UnaryOp};
@@ -10,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::operand::HalsteadOperand;
 
-/// Any operator, numbered so that a set of them is one integer.
+/// An operator, numbered so that a set of operators fits into one integer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OperatorSymbol(u32);
 
@@ -50,7 +49,7 @@ pub(super) struct HalsteadTally<'a> {
     operators: u32,
     operands: u32,
     distinct_operators: u64,
-    /// The same value in another function is another operand.
+    /// Equal values in different functions are different operands.
     distinct_values: FxHashSet<(FunctionContext, HalsteadOperand<'a>)>,
     /// Operands without a value, all distinct from each other.
     distinct_others: u32,

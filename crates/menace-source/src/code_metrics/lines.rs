@@ -1,9 +1,9 @@
-//! Line counts as radon's raw analysis defines them, from tokens that exist already.
+//! Line counts as radon's raw analysis defines them, from existing tokens.
 //!
-//! radon strips every physical line and then takes as few lines together as Python's tokenizer
-//! accepts: one *unit*, mostly a logical line, a comment or a blank line. What a unit consists
-//! of decides how its lines count. The same units are found here in one pass over lines and
-//! tokens. Text that radon rejects, like a string with a form feed in it, still gets numbers.
+//! radon strips every physical line and then joins as few lines as Python's tokenizer accepts: one
+//! *unit*, mostly a logical line, a comment or a blank line. The content of a unit determines how
+//! its lines count. The same units are found here in one pass over lines and tokens. Text that
+//! radon rejects, like a string with a form feed in it, is counted as well.
 
 use menace_model::LineCounts;
 use ruff_python_ast::token::{Token, TokenKind, Tokens};
@@ -14,9 +14,10 @@ use super::physical_lines;
 /// How many tokens an f-string is. Python's tokenizer changed its mind in 3.12.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FStringTokens {
-    /// One string, as up to Python 3.11: alone in its line it is a docstring.
+    /// One string token, as up to Python 3.11: alone in its line it is a docstring.
     Whole,
-    /// Its parts, as from Python 3.12: a format specification's `:` looks like a block's.
+    /// Several tokens, as from Python 3.12: the `:` of a format specification looks like that of a
+    /// block.
     Split,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn count_lines(source: &str, tokens: &Tokens, f_strings: FStringToken
     counter.finish()
 }
 
-/// What the first token of a unit is.
+/// The kind of a unit's first token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LineUnitShape {
     #[default]
@@ -116,7 +117,8 @@ struct LineCounter {
     in_statement: bool,
     /// The unit began on an earlier line.
     is_unit_open: bool,
-    /// A backslash before a blank line: Python's tokenizer wants one line more.
+    /// Whether the next line belongs to the unit, too: Python's tokenizer requires that after a
+    /// backslash before a blank line.
     needs_next_line: bool,
 }
 
@@ -179,7 +181,7 @@ impl LineCounter {
         self.unit.add(shape);
     }
 
-    /// Takes the parts of f-strings out of the stream and puts one string in their place.
+    /// Replaces the tokens of an f-string by a single string.
     fn is_within_f_string(&mut self, kind: TokenKind) -> bool {
         match kind {
             TokenKind::FStringStart | TokenKind::TStringStart => {

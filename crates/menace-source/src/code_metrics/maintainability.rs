@@ -19,7 +19,7 @@ pub(super) fn maintainability_index(
         0 => 0.0,
         sloc => f64::from(lines.comments + lines.multi) / f64::from(sloc) * 100.0,
     };
-    // The percentage is taken for degrees, as in the formula's origin.
+    // The percentage is used as degrees, as in the origin of the formula.
     let comment_weight = (2.46 * comments.to_radians()).sqrt().sin();
     let raw = 171.0
         - 5.2 * volume.ln()
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_index_is_radons() {
-        // What radon's `mi_compute(150, 7, 20, 50.0)` answers; the volume is 50 × log₂ 8.
+        // The result of radon's `mi_compute(150, 7, 20, 50.0)`; the volume is 50 × log₂ 8.
         let found = maintainability_index(lines(20, 40, 15, 5), volume(20, 30), 7);
         assert!((found - 84.517_676_691_036_71).abs() < 1e-9, "{found}");
     }

@@ -1,8 +1,7 @@
-//! Numbers that follow from a module's text alone, equal to those of radon 6.
+//! Metrics that follow from a module's text alone, equal to those of radon 6.
 //!
-//! Everything comes from one parse: [`measure`] walks the tree once, the tokens twice and
-//! the physical lines once. Parsing, and deciding what the numbers mean, belong to others.
-//! Invariant: every step is linear in the size of the source and cannot exhaust the stack.
+//! [`measure`] works on one parse: it walks the tree once, the tokens twice and the physical lines
+//! once. Invariant: every step is linear in the size of the source and cannot overflow the stack.
 
 mod complexity;
 mod entropy;
@@ -21,7 +20,7 @@ use ruff_source_file::LineIndex;
 pub use complexity::{ComplexityBlock, ComplexityBlockKind, ModuleComplexity};
 pub use lines::FStringTokens;
 
-/// Measures a text that is no file of its own; none for what is no Python.
+/// Measures a text that is no file of its own; `None` if it is no Python.
 pub fn measure_text(source: &str) -> Option<CodeMetrics> {
     let lines = LineIndex::from_source_text(source);
     let parsed = crate::parse::parse(source, &lines).ok()?;
@@ -83,7 +82,8 @@ mod tests {
         assert_eq!(measure_source(source).0.statements, 7);
     }
 
-    /// What a thread of a pool usually gets, and far less than these trees need in frames.
+    /// The usual stack of a thread in a pool, and far less than recursion over these trees would
+    /// need.
     const SMALL_STACK_BYTES: usize = 2 * 1024 * 1024;
 
     fn measure_on_small_stack(source: String) -> CodeMetrics {
@@ -92,7 +92,7 @@ mod tests {
             .spawn(move || {
                 let parsed = parse_module(&source).expect("the test's source is valid Python");
                 let (numbers, _) = measure(&source, &parsed);
-                // Dropping the tree recurses in the parser's crate; that is not ours to test.
+                // Dropping the tree would recurse in the parser's crate, which is not tested here.
                 std::mem::forget(parsed);
                 numbers
             })

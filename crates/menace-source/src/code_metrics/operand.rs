@@ -1,7 +1,7 @@
-//! When two operands are the same: the value by which radon tells them apart.
+//! Equality of operands: the value by which radon distinguishes them.
 //!
-//! radon puts a name's identifier, an attribute's name or a literal's value into a Python set.
-//! So Python's equality decides: `x` is `"x"`, and `1`, `1.0` and `True` are one operand.
+//! radon puts a name's identifier, an attribute's name or a literal's value into a Python set. So
+//! Python's equality decides: `x` equals `"x"`, and `1`, `1.0` and `True` are one operand.
 
 use std::borrow::Cow;
 
@@ -120,7 +120,7 @@ fn compute_limbs(digits: impl Iterator<Item = u32>, radix: u32) -> Vec<u32> {
     limbs
 }
 
-/// As [`compute_limbs`], of a float of 2⁶⁴ or more, which is always an integer.
+/// Like [`compute_limbs`], for a float of 2⁶⁴ or more, which is always an integer.
 fn float_limbs(float: f64) -> Vec<u32> {
     const MANTISSA_BITS: u32 = 52;
     let bits = float.to_bits();

@@ -9,9 +9,9 @@ pub(super) struct PhysicalLine<'a> {
 }
 
 impl PhysicalLine<'_> {
-    /// Whether Python's `str.strip` leaves nothing.
+    /// Whether `str.strip` of Python makes the line empty.
     pub(super) fn is_blank(&self) -> bool {
-        // Most lines are decided by their first byte.
+        // The first byte decides for most lines.
         !self.text.bytes().next().is_some_and(|byte| byte.is_ascii_graphic())
             && self.text.chars().all(is_space)
     }
@@ -40,11 +40,12 @@ pub(super) fn split_physical_lines(source: &str) -> PhysicalLines<'_> {
 pub(super) struct PhysicalLines<'a> {
     source: &'a str,
     start: usize,
-    /// Only `\n` and `\r` end lines here: a quicker search will do.
+    /// Whether only `
+    /// ` and `\r` end lines, so that a faster search can be used.
     has_plain_ends: bool,
 }
 
-/// Whether a line may end at this byte; those beyond ASCII begin a character that may.
+/// Whether a line may end at this byte; bytes beyond ASCII begin a character that may end it.
 const MAY_END_LINE: [bool; 256] = {
     let mut table = [false; 256];
     let bytes = b"\n\r\x0b\x0c\x1c\x1d\x1e\xc2\xe2";

@@ -20,7 +20,7 @@ use super::complexity::{self, ModuleComplexity};
 use super::halstead;
 use crate::stack::with_growing_stack;
 
-/// What the tree says.
+/// Complexity and Halstead's counts of one tree.
 #[derive(Debug)]
 pub(super) struct TreeMetrics {
     pub(super) complexities: ModuleComplexity,
@@ -51,7 +51,7 @@ struct MetricsVisitor<'a> {
 }
 
 impl<'a> MetricsVisitor<'a> {
-    /// Where the keyword of a definition stands: CPython's position of the node.
+    /// The position of a definition's keyword, which is CPython's position of the node.
     fn keyword_offset(&self, definition: &impl Ranged, decorators: &[Decorator]) -> TextSize {
         let Some(last) = decorators.last() else { return definition.start() };
         let tokens = self.parsed.tokens();
@@ -93,9 +93,10 @@ impl<'a> MetricsVisitor<'a> {
     }
 }
 
-/// Every case is a decision, but the first pattern that matches anything is the `else`.
+/// Every case is a decision, except that the first pattern that matches anything counts as the
+/// `else`.
 ///
-/// radon takes captures for wildcards, guarded or not, and so does this.
+/// Like radon this treats captures as wildcards, with or without a guard.
 fn match_decisions(statement: &StmtMatch) -> usize {
     let catches_all = |pattern: &Pattern| match pattern {
         Pattern::MatchAs(pattern) => pattern.pattern.is_none(),
@@ -127,7 +128,7 @@ impl<'a> Visitor<'a> for MetricsVisitor<'a> {
             Stmt::While(statement) => {
                 self.complexity.add_decisions(1 + usize::from(!statement.orelse.is_empty()));
             }
-            // radon knows no exception groups: `try … except*` is worth nothing.
+            // radon does not know exception groups: `try … except*` adds nothing.
             Stmt::Try(statement) if !statement.is_star => {
                 self.complexity.add_decisions(
                     statement.handlers.len() + usize::from(!statement.orelse.is_empty()),
@@ -145,7 +146,7 @@ impl<'a> Visitor<'a> for MetricsVisitor<'a> {
     }
 
     fn visit_elif_else_clause(&mut self, clause: &'a ElifElseClause) {
-        // To CPython an `elif` is an `if` statement inside `else`.
+        // In CPython's tree an `elif` is an `if` statement inside `else`.
         if clause.test.is_some() {
             self.statements += 1;
             self.complexity.add_decisions(1);
@@ -155,7 +156,7 @@ impl<'a> Visitor<'a> for MetricsVisitor<'a> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            // Leaves; most expressions are, so they skip the look at the stack.
+            // Leaves, as most expressions are: no check of the stack is needed.
             Expr::Name(_)
             | Expr::StringLiteral(_)
             | Expr::BytesLiteral(_)

@@ -1,4 +1,4 @@
-//! Names of a module's top level that stand for others: type aliases, and `__all__`.
+//! Top-level names that refer to types (aliases), and `__all__`.
 
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use super::annotation::convert_annotation;
 use super::reference::is_typing;
 use super::scope::ScopeStack;
 
-/// What each alias stands for: `X = Y`, `X = Optional[Y]`, `X: TypeAlias = …`, `type X = …`.
+/// The type of each alias: `X = Y`, `X = Optional[Y]`, `X: TypeAlias = …`, `type X = …`.
 pub(crate) fn collect_aliases(
     source: &str,
     body: &[Stmt],
@@ -51,7 +51,7 @@ fn may_be_type(value: &Expr) -> bool {
     }
 }
 
-/// The names in `__all__`; none when there is no such list, or not one that can be read.
+/// The names in `__all__`; `None` without such a list, or if it is not a plain one.
 pub(crate) fn collect_exports(body: &[Stmt]) -> Option<Vec<String>> {
     let mut all: Option<Vec<String>> = None;
     for stmt in body {

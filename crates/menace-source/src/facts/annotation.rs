@@ -78,7 +78,7 @@ impl AnnotationConverter<'_, '_> {
             return build_union(self.convert_all(items).into_iter().chain(none));
         }
         let args = if typing("Annotated") {
-            // Only the first argument is a type; a string after it is no forward reference.
+            // Only the first argument is a type; strings after it are no forward references.
             let (kind, metadata) = items.split_first().map_or((None, items), |(a, b)| (Some(a), b));
             let metadata = metadata.iter().map(|item| self.source_type(item));
             kind.map(|kind| self.convert(kind)).into_iter().chain(metadata).collect()
@@ -112,7 +112,7 @@ impl AnnotationConverter<'_, '_> {
     }
 }
 
-/// Flattens unions in unions and drops what is there already.
+/// Flattens nested unions and removes duplicates.
 fn build_union(items: impl IntoIterator<Item = TypeExpr>) -> TypeExpr {
     let mut flat: Vec<TypeExpr> = Vec::new();
     let mut seen = FxHashSet::default();

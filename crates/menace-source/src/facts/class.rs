@@ -1,6 +1,6 @@
-//! The classes of one file: what is needed to know how an instance is built.
+//! The classes of one file, with the information that constructing instances needs.
 //!
-//! What a base brings along is left to `link`, which knows the other files.
+//! `link` adds what is inherited, since it knows the other files.
 
 mod base;
 mod field;
@@ -19,10 +19,10 @@ use field::{
     AnnotatedAssignment, FieldCandidate, default_decorator_field, read_annotated, read_unannotated,
 };
 
-/// One field of a class body, as a generated constructor would take it.
+/// One field in a class body, as a parameter of a generated constructor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FieldFacts {
-    /// The field under its own name, which is the one that a subclass overrides.
+    /// The field under its own name, by which a subclass overrides it.
     pub param: SignatureParam,
     /// The name that the constructor has for it, when that is another.
     pub alias: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct FieldFacts {
 pub(crate) struct GeneratedConstructor {
     /// `@dataclass(init=False)` generates none.
     pub init: bool,
-    /// By attrs, which moves an overridden field to the end.
+    /// Whether attrs generates the constructor, which moves an overridden field to the end.
     pub attrs: bool,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct GeneratedConstructor {
 pub(crate) enum BaseFacts {
     /// A reference to a class.
     Named(String),
-    /// `namedtuple("P", "x y")`, written as a base: what its constructor takes.
+    /// `namedtuple("P", "x y")` as a base: the parameters of its constructor.
     Tuple(Vec<SignatureParam>),
-    /// Any other expression.
+    /// Any other expression, whose value is unknown.
     Unknown,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn is_partial_typed_dict(arguments: &ast::Arguments) -> bool {
     total.and_then(Expr::as_boolean_literal_expr).is_some_and(|literal| !literal.value)
 }
 
-/// What the statements of a class body add up to.
+/// Collects the fields and methods of a class body.
 struct ClassBodyReader<'b, 's> {
     source: &'b str,
     scopes: &'b ScopeStack<'s>,
@@ -174,7 +174,7 @@ impl ClassBodyReader<'_, '_> {
                 }
             }
             Stmt::If(statement) => {
-                // What only type checkers see does not exist when the constructor is called.
+                // Definitions for type checkers only do not exist when the constructor is called.
                 if parse_type_checking_test(&statement.test, &|_| false)
                     != Some(TypeCheckingTest::Positive)
                 {
@@ -246,9 +246,9 @@ enum FieldSelection {
     Annotated,
     /// attrs: everything annotated.
     AttrsAnnotated,
-    /// attrs: what calls `attr.ib()`.
+    /// attrs: the fields are calls of `attr.ib()`.
     AttrsCalls,
-    /// attrs: the calls if one of them has no annotation, else everything annotated.
+    /// attrs: the fields are the calls if one of them has no annotation, else all annotated names.
     AttrsEither,
 }
 

@@ -20,7 +20,7 @@ use super::scope::{NameBinding, NameScope, NameScopeKind, ScopeStack, module_as_
 use super::signature::{caller_params, section_kind};
 use crate::code_metrics::ModuleComplexity;
 
-/// Collects what the tree of one file says; numbers and findings are not part of it.
+/// Collects the facts in the tree of one file, without metrics and findings.
 pub(crate) fn extract(
     path: &str,
     source: &str,
@@ -106,7 +106,8 @@ impl<'a> FactsExtractor<'a> {
         self.facts.defined_names.sort_unstable();
         self.facts.exports = collect_exports(&module.body);
         self.facts.aliases = collect_aliases(self.source, &module.body, &self.scopes);
-        // Facts stay until all files are read: what they do not use, the next file can.
+        // Facts are kept until all files are read, so unused capacity is released for the next
+        // file.
         self.facts.sections.shrink_to_fit();
         self.facts.classes.shrink_to_fit();
         self.facts.imports.shrink_to_fit();
@@ -221,7 +222,7 @@ impl<'a> FactsExtractor<'a> {
         self.scopes.0.extend(type_params.map(NameScope::from_type_params));
         let mut facts = read_class(self.source, class, qualname.clone(), local_to, &self.scopes);
         for base in &mut facts.bases {
-            // `class A(A)`: the base is what A was before.
+            // `class A(A)`: the base is the former `A`.
             if let (true, Some(before)) = (*base == own, &before) {
                 base.clone_from(before);
             }
@@ -323,7 +324,7 @@ impl<'a> FactsExtractor<'a> {
         let test = self.parse_type_checking_test(&statement.test);
         self.visit_expr(&statement.test);
         self.visit_branch(test == Some(TypeCheckingTest::Positive), &statement.body);
-        // What follows `if not TYPE_CHECKING` is for type checkers, every clause of it.
+        // All clauses after `if not TYPE_CHECKING` are for type checkers only.
         let mut only_types = test == Some(TypeCheckingTest::Negative);
         for clause in &statement.elif_else_clauses {
             let test = clause.test.as_ref().and_then(|test| self.parse_type_checking_test(test));

@@ -64,7 +64,7 @@ pub(crate) enum TypeCheckingTest {
     Negative,
 }
 
-/// `typing` is asked whether a name is `typing.TYPE_CHECKING` under another name.
+/// `typing` says whether a name is `typing.TYPE_CHECKING` under another name.
 pub(crate) fn parse_type_checking_test(
     test: &Expr,
     typing: &impl Fn(&Expr) -> bool,
@@ -78,7 +78,7 @@ pub(crate) fn parse_type_checking_test(
         Expr::Attribute(attribute) if attribute.attr.as_str() == "TYPE_CHECKING" => {
             Some(TypeCheckingTest::Positive)
         }
-        // What never runs is there for type checkers.
+        // Code that never runs is there for type checkers.
         Expr::BooleanLiteral(literal) if !literal.value => Some(TypeCheckingTest::Positive),
         Expr::BoolOp(operation) if operation.op == ast::BoolOp::And => operation
             .values

@@ -1,6 +1,6 @@
-//! What one file says on its own, before anything is known about the others.
+//! The facts of one file, which need no other file.
 //!
-//! Facts depend on path and content alone, which is what makes them cacheable. Names stay
+//! Facts depend on path and content alone, and can therefore be cached. Names in them are
 //! [references](mod@reference) until `link` knows every module.
 
 mod aliases;
@@ -39,9 +39,9 @@ pub(crate) struct FileFacts {
     pub star_imports: Vec<String>,
     /// Names that the top level defines itself: functions, classes, variables.
     pub defined_names: Vec<String>,
-    /// What `__all__` lists, when it is a plain list.
+    /// The names in `__all__`, if it is a plain list.
     pub exports: Option<Vec<String>>,
-    /// Names of the top level that stand for a type: `Pair = tuple[int, int]`.
+    /// Top-level aliases of types: `Pair = tuple[int, int]`.
     pub aliases: FxHashMap<String, TypeExpr>,
     pub numbers: CodeMetrics,
     pub findings: Vec<StaticFinding>,

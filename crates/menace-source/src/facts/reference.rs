@@ -33,7 +33,7 @@ impl<'a> NameReference<'a> {
     }
 }
 
-/// Is `text` the name `attribute` of the typing module, however it was imported?
+/// Whether `text` is `attribute` of the typing module, however it was imported.
 pub(crate) fn is_typing(text: &str, attribute: &str) -> bool {
     match NameReference::parse(text) {
         Some(NameReference { module: "typing" | "typing_extensions", attributes }) => {

@@ -1,7 +1,7 @@
-//! Which names each scope of a file binds, and to what.
+//! The names that each scope of a file binds, and their meanings.
 //!
-//! Python decides at compile time whether a name is local; so do we, by collecting all
-//! bindings of a scope before anything in it is looked up.
+//! Python decides at compile time whether a name is local; the same is done here by collecting all
+//! bindings of a scope before any name in it is looked up.
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::reference::NameReference;
 
-/// What a name stands for inside of its scope.
+/// The meaning of a name in its scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NameBinding {
     /// A reference to something imported.
@@ -33,16 +33,16 @@ pub(crate) enum NameScopeKind {
 #[derive(Debug)]
 pub(crate) struct NameScope<'a> {
     pub kind: NameScopeKind,
-    /// Prefix of what is defined here: `Class.`, `f.<locals>.`, or empty.
+    /// Prefix of qualified names defined here: `Class.`, `f.<locals>.`, or empty.
     pub prefix: String,
     pub names: FxHashMap<&'a str, NameBinding>,
     /// Names that `global` takes out of this scope.
     globals: Vec<&'a str>,
-    /// What a name meant before a definition replaced it: the base of `class A(A)`.
+    /// The meaning of a name before a definition replaced it: the base of `class A(A)`.
     shadowed: FxHashMap<&'a str, NameBinding>,
     /// Below `if`, `try` and the like: a second binding is an alternative there.
     conditional: bool,
-    /// Look into every expression: a `:=` may hide anywhere.
+    /// Whether to search every expression, because the file has a `:=`.
     has_walrus: bool,
 }
 
@@ -92,14 +92,14 @@ impl<'a> NameScope<'a> {
         scope
     }
 
-    /// What `name` meant before it was defined here.
+    /// The meaning of `name` before it was defined here.
     pub(crate) fn shadowed_binding(&self, name: &str) -> Option<&NameBinding> {
         self.shadowed.get(name)
     }
 
-    /// The last binding counts, as it does in Python, with two exceptions: `x = wrap(x)` leaves
-    /// what x is for, and of alternatives (`try: import fast` … `except: fast = None`) the first
-    /// one does.
+    /// The last binding counts, as in Python, with two exceptions: `x = wrap(x)` does not change
+    /// the meaning of `x`, and of alternatives (`try: import fast` … `except: fast = None`) the
+    /// first one counts.
     fn bind(&mut self, name: &'a str, bound: NameBinding) {
         let conditional = self.conditional;
         match self.names.get_mut(name) {
@@ -229,7 +229,7 @@ impl<'a> Visitor<'a> for NameScope<'a> {
     }
 }
 
-/// Binds what `:=` assigns inside of a comprehension, and nothing else.
+/// Binds only the names that `:=` assigns inside of a comprehension.
 struct WalrusBinder<'s, 'a>(&'s mut NameScope<'a>);
 
 impl<'a> Visitor<'a> for WalrusBinder<'_, 'a> {
@@ -252,7 +252,7 @@ impl<'a> ScopeStack<'a> {
         self.0.last().expect("the module's scope is never left")
     }
 
-    /// The scope that binds a name as it is seen from here, and to what.
+    /// The scope that binds a name which is used here, and its meaning.
     fn find_binding(&self, name: &str) -> Option<(usize, &NameBinding)> {
         let innermost = self.0.len() - 1;
         self.0.iter().enumerate().rev().find_map(|(depth, scope)| {
@@ -264,7 +264,7 @@ impl<'a> ScopeStack<'a> {
         })
     }
 
-    /// How many scopes are around the one that binds a name.
+    /// The number of scopes around the one that binds a name.
     pub(crate) fn depth_of(&self, name: &str) -> Option<usize> {
         self.find_binding(name).map(|(depth, _)| depth)
     }
@@ -284,7 +284,7 @@ impl<'a> ScopeStack<'a> {
 
     /// Resolves an expression that is a dotted name to a [reference](super::reference).
     ///
-    /// `None` for every other expression, and for a local variable: what that holds is not known.
+    /// `None` for every other expression, and for a local variable, whose value is not known.
     pub(crate) fn resolve_expr(&self, expr: &Expr) -> Option<String> {
         let root = root_name(expr)?;
         match self.look_up(root) {
@@ -298,14 +298,14 @@ impl<'a> ScopeStack<'a> {
         }
     }
 
-    /// Resolves what a call calls, when that is imported or `__import__` itself.
+    /// Resolves the callee of a call, if it is imported or `__import__` itself.
     ///
-    /// Most calls are neither: those cost one look-up and no allocation.
+    /// Most calls are neither, and cost one lookup and no allocation.
     pub(crate) fn resolve_imported(&self, callee: &Expr, stars: bool) -> Option<String> {
         let root = root_name(callee)?;
         match self.look_up(root) {
             NameLookup::Import(reference) => Some(append_attributes(reference.to_owned(), callee)),
-            // After a star import, any unknown name may come from there.
+            // After a star import any unknown name may come from there.
             NameLookup::Unbound if root == "__import__" || stars => {
                 Some(append_attributes(root.to_owned(), callee))
             }
@@ -314,7 +314,7 @@ impl<'a> ScopeStack<'a> {
     }
 }
 
-/// Where a name is bound.
+/// The result of looking up a name.
 enum NameLookup<'s, 'a> {
     Import(&'s str),
     /// Defined in this scope of the file.

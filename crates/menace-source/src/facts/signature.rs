@@ -1,4 +1,4 @@
-//! How a function is reached, and what its caller supplies.
+//! How a function is called, and its parameters.
 
 use ruff_python_ast::{self as ast, Expr, Parameters};
 use ruff_text_size::Ranged;

@@ -1,7 +1,6 @@
-//! How an instance of each class can be built: which constructors, in which order.
+//! How instances of each class can be made: the constructor calls, in their order.
 //!
-//! Invariant: whatever the repository looks like, the work grows with its number of classes, not
-//! with the number of ways through them.
+//! Invariant: the work grows with the number of classes, not with the number of paths between them.
 
 mod class_index;
 mod constructor_call;
@@ -23,13 +22,13 @@ use super::resolve::ReferenceResolver;
 pub(crate) use hierarchy::SurveyedClasses;
 use hierarchy::{ClassHierarchy, ClassId};
 
-/// Constructors that need each other more deeply than this are not worth a plan.
+/// The longest chain of constructors in a plan.
 const MAX_CONSTRUCTION_DEPTH: usize = 32;
 
-/// Neither is a plan with more calls.
+/// The most constructor calls in a plan.
 const MAX_CONSTRUCTION_STEPS: usize = 256;
 
-/// All classes of the repository and how each is called.
+/// All classes of the repository, and how each is constructed.
 #[derive(Debug)]
 pub(crate) struct RepositoryClasses<'f> {
     hierarchy: ClassHierarchy<'f>,
@@ -67,8 +66,8 @@ impl<'f> RepositoryClasses<'f> {
         &self.hierarchy.resolver
     }
 
-    /// The modules and qualified names of a class and those that it inherits from, in the order
-    /// in which Python looks for a method.
+    /// Modules and qualified names of a class and its ancestors, in the order in which Python looks
+    /// up methods.
     pub(crate) fn ancestors(&self, module: usize, qualname: &str) -> Vec<(usize, &'f str)> {
         let Some(id) = self.hierarchy.find(module, qualname) else { return Vec::new() };
         let own = self.hierarchy.compute_ancestry(id);
@@ -77,7 +76,7 @@ impl<'f> RepositoryClasses<'f> {
             .collect()
     }
 
-    /// For each section of a module, what it needs before it can be called.
+    /// For each section of a module, the plan for making its receiver.
     pub(crate) fn plan_constructions(&self, module: usize) -> Vec<Option<Arc<ConstructionPlan>>> {
         let mut known: FxHashMap<ClassId, Arc<ConstructionPlan>> = FxHashMap::default();
         self.sections[module]
@@ -165,7 +164,7 @@ impl<'f> RepositoryClasses<'f> {
                 }
                 base => self.required_class(from, base),
             },
-            // None, or anything simple, will do.
+            // If `None` or a simple type is allowed, no instance is needed.
             TypeExpr::Union(items) => {
                 let needed: Option<Vec<ClassId>> =
                     items.iter().map(|item| self.required_class(from, item)).collect();
@@ -204,7 +203,7 @@ fn class_of_method(qualname: &str) -> Option<(&str, &str)> {
     strip_definition_number(qualname).rsplit_once('.')
 }
 
-/// As for a method, but `Class.name.setter` is of `Class`.
+/// Like for a method, but `Class.name.setter` belongs to `Class`.
 fn class_of_property(qualname: &str) -> Option<(&str, &str)> {
     let plain = strip_definition_number(qualname);
     let accessors = [".setter", ".deleter", ".getter"];

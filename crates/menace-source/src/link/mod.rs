@@ -1,4 +1,4 @@
-//! Puts the facts of all files together: names, import graph, types, constructors.
+//! Links the facts of all files: names, import graph, types, constructors.
 
 mod construct;
 mod graph;
@@ -16,14 +16,13 @@ pub(crate) use construct::{RepositoryClasses, SurveyedClasses, strip_definition_
 pub(crate) use names::ModuleNames;
 pub(crate) use resolve::{ReferenceResolver, ResolvedName};
 
-/// All modules, linked, and the import cycles among them.
+/// All linked modules, and the import cycles among them.
 #[derive(Debug)]
 pub(crate) struct LinkedModules {
     pub modules: Vec<ModuleReport>,
     /// Paths of modules that import each other while being imported.
     pub cycles: Vec<Vec<String>>,
-    /// What remains of the facts after linking: the meaning of names and classes, for later
-    /// queries.
+    /// The facts that later queries need: names and classes.
     pub facts: Vec<FileFacts>,
 }
 

@@ -1,7 +1,7 @@
-//! Under which dotted name Python would import each file, and which file a name means.
+//! Determines the dotted name of each file, and the file of a dotted name.
 //!
-//! The directories on Python's path are not known before something runs. They are taken to be
-//! the repository, every directory that holds a project file, and `src` in each of these.
+//! The directories on Python's path are not known before something runs. They are assumed to be the
+//! repository, every directory that contains a project file, and `src` in each of these.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -106,7 +106,7 @@ impl ModuleNames {
         })
     }
 
-    /// A script sees what lies beside it, and a package what lies beside its topmost parent.
+    /// A script can import modules beside it, and a package those beside its topmost parent.
     fn find_beside(&self, from: usize, name: &str) -> Option<usize> {
         let mut directory = parent_path(&self.modules[from].path);
         while self.by_path.contains_key(&join_path(directory, "__init__.py"))
@@ -148,19 +148,19 @@ impl ModuleNames {
         std::iter::from_fn(move || {
             let package = self.module_at(&join_path(directory, "__init__.py"))?;
             let found = (package != module).then_some(package);
-            // The root has no parent: ask for it once.
+            // The root has no parent, so it is searched once.
             directory = if directory.is_empty() { "/" } else { parent_path(directory) };
             found
         })
     }
 
-    /// Does a module lie in a package?
+    /// Whether a module is inside of a package.
     pub(crate) fn is_inside(&self, module: usize, package: usize) -> bool {
         let directory = parent_path(&self.modules[package].path);
         strip_root(&self.modules[module].path, directory).is_some()
     }
 
-    /// The longest prefix of a dotted name that is a module, and what is left of the name.
+    /// The longest prefix of a dotted name that is a module, and the rest of the name.
     pub(crate) fn split_module_prefix<'n>(
         &self,
         from: usize,

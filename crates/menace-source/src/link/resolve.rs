@@ -12,17 +12,17 @@ use crate::link::ModuleNames;
 
 /// The longest chain of re-exports that is followed.
 const MAX_REEXPORT_HOPS: usize = 1_000;
-/// Modules that star imports are looked for in, from one module.
+/// The most modules that are searched through star imports, starting from one module.
 const MAX_STAR_IMPORT_MODULES: usize = 256;
 /// Aliases of aliases of types.
 const MAX_ALIAS_DEPTH: u8 = 8;
 
-/// Where a reference leads.
+/// The result of resolving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedName {
     /// Dotted name, as seen from the module that defines it.
     pub name: String,
-    /// That module, when it belongs to the repository.
+    /// The index of that module, if it belongs to the repository.
     pub module: Option<usize>,
     /// The part of the name inside of that module.
     pub attributes: String,
@@ -39,11 +39,11 @@ struct StarImport {
 pub(crate) struct ReferenceResolver<'f> {
     pub names: &'f ModuleNames,
     pub facts: &'f [FileFacts],
-    /// For each module, all modules that star imports reach from it, nearest first.
+    /// For each module, all modules that it reaches through star imports, nearest first.
     reachable_star_imports: Vec<Vec<StarImport>>,
 }
 
-/// One step of following a reference.
+/// One step of resolving a reference.
 enum ResolutionStep {
     Done(ResolvedName),
     /// The module passes the name on: go on with this reference of its own.
@@ -90,8 +90,7 @@ impl<'f> ReferenceResolver<'f> {
         self.resolved_in_module(module, attributes)
     }
 
-    /// Resolves every name in a type found in the file `from`, and puts what aliases stand for
-    /// in their place.
+    /// Resolves all names in a type of the file `from`, and replaces aliases by their types.
     pub(crate) fn resolve_type(&self, from: usize, kind: Option<&mut TypeExpr>) {
         if let Some(kind) = kind {
             self.resolve_type_at(from, kind, 0);
@@ -157,7 +156,8 @@ impl<'f> ReferenceResolver<'f> {
         }
     }
 
-    /// What the dotted name `attributes` of a module stands for, if the module knows it itself.
+    /// Resolves the dotted name `attributes` of a module, if the module itself defines or imports
+    /// it.
     fn resolve_attribute(&self, module: usize, attributes: &str) -> Option<ResolutionStep> {
         let (first, rest) = attributes.split_once('.').unwrap_or((attributes, ""));
         if first.is_empty() || self.defines(module, first) {
@@ -206,7 +206,7 @@ impl<'f> ReferenceResolver<'f> {
         }
     }
 
-    /// Does a star import of the module bring this name?
+    /// Whether a star import of the module provides this name.
     fn exports(&self, module: usize, name: &str) -> bool {
         match &self.facts[module].exports {
             Some(all) => all.iter().any(|each| each == name),

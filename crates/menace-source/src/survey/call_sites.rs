@@ -8,7 +8,7 @@ use menace_model::{
 
 use super::section_index::{SectionIndex, SectionPosition};
 
-/// Whole calls that are kept of a section.
+/// The most complete calls that are kept for a section.
 const MAX_CALL_SITES_PER_SECTION: usize = 32;
 
 /// Literals that are kept of a parameter.
@@ -19,7 +19,7 @@ const MAX_LITERALS_PER_PARAM: usize = 32;
 pub(super) struct RenderedArguments {
     pub args: Vec<Option<String>>,
     pub kwargs: Vec<(String, Option<String>)>,
-    /// Are there others, in `*args` or `**kwargs`?
+    /// Whether there are other arguments in `*args` or `**kwargs`.
     pub is_spread: bool,
     /// The call that makes the instance.
     pub receiver: Option<String>,
@@ -28,12 +28,12 @@ pub(super) struct RenderedArguments {
 /// A call of something in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnresolvedCallSite {
-    /// The module of what is called, and its name in there.
+    /// The module of the callee, and its name in there.
     pub module: usize,
     pub attributes: String,
-    /// Is it called on an instance?
+    /// Whether it is called on an instance.
     pub on_instance: bool,
-    /// Is it expected to raise an exception?
+    /// Whether it is expected to raise an exception.
     pub expects_failure: bool,
     pub arguments: RenderedArguments,
 }
@@ -102,7 +102,7 @@ impl CallSiteTable {
     }
 }
 
-/// Does such a call give the section all of its arguments, and no receiver among them?
+/// Whether such a call passes all of the section's arguments, and no receiver among them.
 fn is_complete_call(section: &Section, bound: bool, by_name: bool) -> bool {
     match section.kind {
         SectionKind::Function | SectionKind::ClassMethod | SectionKind::StaticMethod => true,

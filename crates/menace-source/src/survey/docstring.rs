@@ -1,5 +1,4 @@
-//! Types of parameters as docstrings tell them: reStructuredText, Epytext, Google's and numpy's
-//! styles.
+//! Types of parameters in docstrings: reStructuredText, Epytext, Google's and numpy's styles.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ pub(super) fn find_docstring(body: &[Stmt]) -> Option<&str> {
     statement.value.as_string_literal_expr().map(|string| string.value.to_str())
 }
 
-/// What a docstring says the type of each parameter is; the first word counts.
+/// The type of each parameter according to a docstring; the first mention counts.
 pub(super) fn parse_types(docstring: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let lines: Vec<&str> = docstring.lines().collect();
@@ -95,7 +94,7 @@ fn parse_google_list<'d>(
         if indent <= heading_indent {
             return;
         }
-        // What is indented further goes on with the description.
+        // A deeper indentation continues the description.
         if indent > *items.get_or_insert(indent) {
             continue;
         }
@@ -106,7 +105,7 @@ fn parse_google_list<'d>(
     }
 }
 
-/// What stands before the bracket that closes, when a colon follows it.
+/// The text before the closing bracket, if a colon follows it.
 fn bracketed_type(rest: &str) -> Option<&str> {
     let mut depth = 1_usize;
     for (at, byte) in rest.bytes().enumerate() {

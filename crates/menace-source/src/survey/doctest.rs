@@ -4,9 +4,9 @@ use ruff_source_file::LineIndex;
 
 use crate::parse;
 
-/// The code after the prompts of a docstring; none when it has no example.
+/// The code after the prompts of a docstring; `None` without examples.
 ///
-/// An example whose output is a traceback stands in a `with raises()`, as a test would have it. One
+/// An example whose output is a traceback is put into a `with raises()`, as in a test. An example
 /// that does not parse is left out.
 pub(super) fn extract_examples(docstring: &str) -> Option<String> {
     let mut code = String::new();

@@ -10,7 +10,8 @@ use crate::facts::{
     convert_annotation, is_partial_typed_dict, named_tuple_params,
 };
 
-/// What the top level of a file makes; names are [references](NameReference).
+/// Classes and types that calls at the top level of a file make; names are
+/// [references](NameReference).
 #[derive(Debug, Default)]
 pub(super) struct FunctionalDefinitions {
     pub classes: Vec<ClassFacts>,
@@ -79,7 +80,7 @@ fn assigned_call(stmt: &Stmt) -> Option<(&str, &ast::ExprCall)> {
     Some((target.as_name_expr()?.id.as_str(), value.as_call_expr()?))
 }
 
-/// What a type variable may be.
+/// The types that a type variable allows.
 fn type_var_bound(source: &str, call: &ast::ExprCall, scopes: &ScopeStack<'_>) -> TypeExpr {
     if let Some(bound) = call.arguments.find_keyword("bound") {
         return convert_annotation(source, &bound.value, scopes);

@@ -1,4 +1,4 @@
-//! What is known about the value of an expression while a body is walked.
+//! The knowledge about an expression's value during a walk.
 
 use std::rc::Rc;
 
@@ -8,10 +8,10 @@ use menace_model::ParamPart;
 
 use crate::link::ResolvedName;
 
-/// Parts of parts: what is deeper says little about the whole.
+/// The deepest path into a parameter: deeper parts reveal little about it.
 const MAX_PATH_PARTS: usize = 3;
 
-/// The most values that one name may stand for.
+/// The most origins of one value.
 const MAX_VALUE_ORIGINS: usize = 8;
 
 /// Cases that a literal comes in.
@@ -22,7 +22,7 @@ pub(super) const MAX_LITERAL_CASES: usize = 16;
 pub(super) struct ParamOrigin {
     pub section: usize,
     pub param: usize,
-    /// From the parameter inwards.
+    /// The path from the parameter to the part.
     pub path: Vec<ParamPart>,
 }
 
@@ -54,7 +54,7 @@ impl KnownValue<'_> {
         Self { class: Some(class), ..Self::default() }
     }
 
-    /// What stands in a place of it.
+    /// The item at an index.
     pub(super) fn item_at(&self, index: usize) -> Self {
         self.part_of_origin(&ParamPart::Index(i64::try_from(index).unwrap_or(i64::MAX)))
     }
@@ -69,7 +69,7 @@ impl KnownValue<'_> {
         Self { origins: inner.collect(), ..Self::default() }
     }
 
-    /// What is reached from the parameters by another path.
+    /// Values of the same parameters at another path.
     pub(super) fn with_path(&self, path: &[ParamPart]) -> Self {
         let origins = self.origins.iter();
         let origins =
@@ -77,12 +77,12 @@ impl KnownValue<'_> {
         Self { origins: origins.collect(), ..Self::default() }
     }
 
-    /// The same object or one of the same kind, as far as its origin is concerned.
+    /// A value of the same origin: the same object, or one of its kind.
     pub(super) fn same_origin(&self) -> Self {
         Self { origins: self.origins.clone(), ..Self::default() }
     }
 
-    /// What is known when the value may be either.
+    /// The knowledge about a value that may be either of two.
     pub(super) fn merge(&self, other: &Self) -> Self {
         let mut both = self.clone();
         for origin in &other.origins {

@@ -1,7 +1,7 @@
-//! On which lines of a section something can happen: those where a statement begins.
+//! The lines of a section that can run: those on which a statement begins.
 //!
 //! An interpreter may count a few more (the arguments of a long call) and leave out others that it
-//! optimised away; a share of these lines is comparable from one interpreter to the next.
+//! optimised away; a share of these lines is comparable between interpreters.
 
 use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
 use ruff_python_ast::{Expr, ModModule, Stmt};
@@ -10,7 +10,7 @@ use ruff_text_size::Ranged;
 
 use menace_model::{Section, SectionKind};
 
-/// For each section, in their order, in ascending order.
+/// For each section, in the order of the sections, its lines in ascending order.
 pub(super) fn section_lines(
     tree: &ModModule,
     lines: &LineIndex,
@@ -48,7 +48,7 @@ impl<'a> StatementVisitor<'a> for SectionLineCollector<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         let line = self.line(stmt);
         let is_silent = match stmt {
-            // Docstrings, and what has only a meaning for the compiler.
+            // Docstrings, and statements that only the compiler needs.
             Stmt::Expr(expr) => {
                 matches!(&*expr.value, Expr::StringLiteral(_) | Expr::EllipsisLiteral(_))
             }

@@ -1,11 +1,11 @@
-//! A closer look at an analysed repository: its classes, how parameters are used, and which
-//! arguments callers pass.
+//! The survey of an analysed repository: its classes, how parameters are used, and which arguments
+//! callers pass.
 //!
-//! Nothing of it is part of an analysis, which has no time for it; it is computed when a caller
-//! asks. All files are read once more for the calls in them, in parallel; then the modules whose
-//! hints are wanted, one at a time.
+//! It is no part of the analysis, which would take longer, but computed on request. All files are
+//! read once more for the calls in them, in parallel; then the modules whose hints are requested,
+//! one at a time.
 //!
-//! Invariant: the same repository gives the same answers, in the same order.
+//! Invariant: equal repositories give equal results, in the same order.
 
 mod call_sites;
 mod docstring;
@@ -40,7 +40,7 @@ use functional::{FunctionalDefinitions, collect_functional};
 use section_index::SectionIndex;
 use walk::{SurveyContext, SurveyMode, SurveyWalker};
 
-/// What keeps a repository from being looked at more closely.
+/// Why a repository cannot be surveyed.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
     #[error("`{path}` has changed since it was analysed; analyse the repository again")]
@@ -51,7 +51,7 @@ pub enum SurveyError {
     Threads(#[from] ThreadPoolBuildError),
 }
 
-/// What the files say beyond their facts, by module.
+/// Facts that only the survey collects, by module.
 #[derive(Debug)]
 pub(crate) struct SurveyFacts {
     /// The classes that a call makes.
@@ -60,7 +60,7 @@ pub(crate) struct SurveyFacts {
     call_sites: Vec<Vec<UnresolvedCallSite>>,
 }
 
-/// An analysed repository, ready to be asked.
+/// An analysed repository that can be queried for classes and hints.
 #[derive(Debug)]
 pub struct RepositorySurvey<'a> {
     analysis: &'a Analysis,
@@ -69,7 +69,7 @@ pub struct RepositorySurvey<'a> {
     call_sites: CallSiteTable,
 }
 
-/// Modules and qualified names of what the repository defines.
+/// Modules and qualified names of the repository's definitions.
 #[derive(Debug)]
 struct DefinedNames<'a> {
     classes: FxHashSet<(usize, &'a str)>,
@@ -77,8 +77,8 @@ struct DefinedNames<'a> {
 }
 
 impl Analysis {
-    /// Looks closer. The first time, every file of the repository is read once more; the tables
-    /// that a survey asks are made for each, so keep it.
+    /// Makes a survey. The first one reads every file of the repository once more; each builds its
+    /// own tables, so it should be reused.
     pub fn survey(&self) -> Result<RepositorySurvey<'_>, SurveyError> {
         let repository = &self.repository;
         let survey_facts = if let Some(known) = repository.survey_facts.get() {
@@ -104,12 +104,12 @@ impl Analysis {
 }
 
 impl RepositorySurvey<'_> {
-    /// Every class of the repository.
+    /// All classes of the repository.
     pub fn classes(&self) -> ClassIndex {
         self.index.classes.build_class_index()
     }
 
-    /// Names of the repository that stand for a type.
+    /// Names of the repository that refer to a type.
     pub fn type_names(&self) -> NamedTypeIndex {
         let repository = &self.analysis.repository;
         let types =
@@ -126,7 +126,7 @@ impl RepositorySurvey<'_> {
         names
     }
 
-    /// What the source tells about each section of a module, in their order.
+    /// The hints for each section of a module, in their order.
     pub fn hints(&self, module: &ModuleReport) -> Result<Vec<SectionHints>, SurveyError> {
         let repository = &self.analysis.repository;
         let path = || module.path.clone();
@@ -183,8 +183,8 @@ impl<'a> DefinedNames<'a> {
     }
 }
 
-/// Reads every file that the analysis could read; one that has changed since then so that it
-/// cannot be understood any more tells nothing.
+/// Reads every file that the analysis could read; a file that has changed since and cannot be
+/// parsed any more is skipped.
 fn collect_survey_facts(analysis: &Analysis) -> Result<SurveyFacts, SurveyError> {
     let repository = &analysis.repository;
     let pool = build_thread_pool(repository.jobs)?;
@@ -212,7 +212,7 @@ struct ReparsedFile {
 }
 
 impl ReparsedFile {
-    /// `None` when there is nothing to understand in it.
+    /// `None` when the module could not be analysed.
     fn read(repository: &AnalyzedRepository, module: &ModuleReport) -> Option<Self> {
         if module.error.is_some() {
             return None;

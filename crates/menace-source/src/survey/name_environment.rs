@@ -1,8 +1,8 @@
-//! What is known about each name, at one point of a walk through a file.
+//! The knowledge about each name at one point of a walk through a file.
 //!
-//! Invariant: after [`NameEnvironment::leave_branch`], everything is as it was at
-//! [`NameEnvironment::enter_branch`]. The work is that of the changes in between, however many
-//! names there are.
+//! Invariant: after [`NameEnvironment::leave_branch`] everything is as it was at
+//! [`NameEnvironment::enter_branch`]. That costs as much as there were changes in between, however
+//! many names there are.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ use crate::facts::{NameScope, ScopeStack};
 
 type BindingValue<'a> = Option<Rc<KnownValue<'a>>>;
 
-/// What a way through a branch has changed.
+/// The changes made in a branch.
 pub(super) type BranchChanges<'a> = FxHashMap<(usize, &'a str), BindingValue<'a>>;
 
-/// How far the log had come.
+/// The length of the log of changes when a scope or a branch was entered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EnvLogMark(usize);
 
@@ -31,7 +31,7 @@ struct BindingChange<'a> {
 #[derive(Debug)]
 pub(super) struct NameEnvironment<'a> {
     pub scopes: ScopeStack<'a>,
-    /// For each scope, what is known about its names.
+    /// For each scope, the knowledge about its names.
     values: Vec<FxHashMap<&'a str, Rc<KnownValue<'a>>>>,
     log: Vec<BindingChange<'a>>,
     branches: usize,
@@ -65,7 +65,7 @@ impl<'a> NameEnvironment<'a> {
         self.values[self.scopes.depth_of(name)?].get(name)
     }
 
-    /// Is this a name of the module itself, seen from wherever we are?
+    /// Whether the name, as used here, belongs to the module's top level.
     pub(super) fn is_global(&self, name: &str) -> bool {
         self.scopes.depth_of(name) == Some(0)
     }
@@ -92,7 +92,7 @@ impl<'a> NameEnvironment<'a> {
         EnvLogMark(self.log.len())
     }
 
-    /// The branch ends: what it has changed is taken back and returned.
+    /// Ends the branch: undoes its changes, and returns them.
     pub(super) fn leave_branch(&mut self, EnvLogMark(entered): EnvLogMark) -> BranchChanges<'a> {
         let mut changes = BranchChanges::default();
         for BindingChange { depth, name, before } in self.log.drain(entered..).rev() {
@@ -101,7 +101,7 @@ impl<'a> NameEnvironment<'a> {
                 Some(before) => values.insert(name, before),
                 None => values.remove(name),
             };
-            // The last change comes first; the others led to it.
+            // The log is read backwards, so the first entry of a name has its last value.
             changes.entry((depth, name)).or_insert(after);
         }
         self.branches -= 1;

@@ -10,7 +10,7 @@ use crate::link::strip_definition_number;
 /// Functions that a parameter is followed through.
 const MAX_PASSED_ON_CALLS: usize = 3;
 
-/// Adds to the uses of each parameter what the functions do that it is passed to as it is.
+/// Adds to each parameter's uses those of the functions that it is passed to unchanged.
 pub(super) fn follow_passed_params(module: &ModuleReport, hints: &mut [SectionHints]) {
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
     for (index, section) in module.sections.iter().enumerate() {

@@ -13,7 +13,7 @@ pub(super) type SectionPosition = (usize, usize);
 pub(super) struct SectionIndex<'a> {
     pub classes: RepositoryClasses<'a>,
     modules: &'a [ModuleReport],
-    /// Of several definitions of one name, the last.
+    /// The last of several definitions with the same name.
     sections: FxHashMap<(usize, &'a str), usize>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> SectionIndex<'a> {
         self.sections.get(&(module, qualname.as_str())).map(|&section| (module, section))
     }
 
-    /// The dotted name of what really is called: that of the class that defines the method.
+    /// The dotted name of the method that is actually called: with the class that defines it.
     pub(super) fn defining_name(&self, called: &ResolvedName) -> Option<String> {
         let (class, method) = called.attributes.rsplit_once('.')?;
         let ancestors = self.classes.ancestors(called.module?, class);

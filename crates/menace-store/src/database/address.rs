@@ -1,13 +1,14 @@
-//! From `DATABASE_URL` to a file. The address itself is never shown: it may hold a password.
+//! Resolves `DATABASE_URL` to a file. Messages never contain the address, which may have a
+//! password.
 
 use std::path::{Path, PathBuf};
 
 use super::{StoreError, StoreResult};
 
-/// `sqlite:///menace.db` is relative to `data_dir`, `sqlite:////srv/menace.db` is not.
+/// `sqlite:///menace.db` is relative to `data_dir`, `sqlite:////srv/menace.db` is absolute.
 pub(crate) fn resolve_database_file(data_dir: &Path, url: &str) -> StoreResult<PathBuf> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    // Python writes the driver into the scheme: `sqlite+pysqlite:///`.
+    // SQLAlchemy writes the driver into the scheme: `sqlite+pysqlite:///`.
     let scheme = scheme.split_once('+').map_or(scheme, |(scheme, _driver)| scheme);
     match &*scheme.to_ascii_lowercase() {
         "sqlite" => {}
@@ -17,7 +18,7 @@ pub(crate) fn resolve_database_file(data_dir: &Path, url: &str) -> StoreResult<P
     if rest.contains('?') {
         return Err(StoreError::UrlParameters);
     }
-    // Two slashes start the place, a third one ends an empty name of a host.
+    // After the two slashes that begin a host, the third one ends an empty host name.
     let place = rest.strip_prefix("//").unwrap_or(rest);
     let file = place.strip_prefix('/').unwrap_or(place);
     if file.is_empty() || file.ends_with('/') || file == ":memory:" {

@@ -103,7 +103,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Reading is still possible.
+    /// Whether the database could not be written to; it can still be read.
     pub(crate) fn is_not_writable(&self) -> bool {
         use files::StoreFileError;
         matches!(self, Self::NotWritable { .. } | Self::File(StoreFileError::NotWritable { .. }))

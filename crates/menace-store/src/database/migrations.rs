@@ -1,6 +1,6 @@
 //! Brings the schema up to date. The version is SQLite's `user_version`.
 //!
-//! Invariant: all that is missing is done, or nothing.
+//! Invariant: either all missing migrations are applied, or none.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ pub(super) fn apply_migrations(
     Ok(())
 }
 
-/// How many steps were done, if this version of the program knows them.
+/// The number of applied migrations; an error if this version of the program does not know them
+/// all.
 pub(super) fn check_schema_version(
     path: &Path,
     connection: &Connection,

@@ -1,7 +1,7 @@
-//! Opens a SQLite file: creates it, brings it up to date, moves a damaged one aside.
+//! Opens a SQLite file: creates it, migrates it, and moves a damaged one aside.
 //!
-//! What is in it belongs to others. Invariants: a database of another program is never touched; a
-//! file that holds something is never replaced.
+//! Callers define the tables. Invariants: a database of another program is never changed; a file
+//! with content is never replaced.
 
 mod address;
 mod error;
@@ -23,37 +23,39 @@ pub use error::{StoreError, StoreResult};
 use crate::StoreNotice;
 use crate::files::{self, BACKUP_SUFFIX, FileLock, append_to_file_name, move_aside};
 
-/// What lies beside a database while it is in use, or after its user was killed; and its last good
-/// copy.
+/// Suffixes of the files that are beside a database while it is in use, or after its process was
+/// killed, and of its last good copy.
 const SIDECAR_SUFFIXES: [&str; 4] = ["-wal", "-shm", "-journal", BACKUP_SUFFIX];
-/// How every database begins.
+/// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
-/// How long others may take; transactions are short, opening a large database is not.
-pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
-/// Looking at every page takes less than 20 ms up to here.
+/// How long to wait for locks: transactions are short, but opening a large database is not.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Larger databases are not checked page by page; up to here that takes less than 20 ms.
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
-/// What a database is for.
+/// The schema and journal mode of one kind of database.
 #[derive(Debug)]
 pub(crate) struct DatabaseSpec {
-    /// In the order in which they were written; their number is the version.
+    /// In the order in which they were written; the number of applied ones is the schema version.
     pub(crate) migrations: &'static [&'static str],
-    /// Tells ours from those of other programs; nothing where others may have made it.
+    /// Identifies databases of Menace; `None` where other programs may have created the database.
     pub(crate) application_id: Option<i32>,
     pub(crate) journal_mode: JournalMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JournalMode {
-    /// Readers and a writer do not wait for each other.
+    /// The write-ahead log: readers and a writer do not wait for each other.
     Wal,
-    /// One file that can be copied at any time, and read where nothing can be written.
+    /// A rollback journal: a single file that can be copied at any time, and read where nothing can
+    /// be written.
     Rollback,
 }
 
-/// Opens `path`, and says what became of it. `home` is where files are ours to move.
+/// Opens `path`, creating or migrating it; returns notices for the user. Damaged files are moved
+/// within `home`.
 ///
-/// The caller holds the lock on `path`: no other process creates or moves it meanwhile.
+/// The caller holds the lock on `path`, so that no other process creates or moves it meanwhile.
 pub(crate) fn open(
     path: &Path,
     kind: &DatabaseSpec,
@@ -74,34 +76,33 @@ pub(crate) fn open(
     Ok((open_and_migrate(path, kind)?, notices))
 }
 
-/// Keeps what is in a database now as its last good copy. The caller holds the lock on `path`.
+/// Copies the database to its last good copy. The caller holds the lock on `path`.
 pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &FileLock) -> StoreResult<()> {
     let (copy, draft) =
         (append_to_file_name(path, BACKUP_SUFFIX), append_to_file_name(path, ".bak.new"));
     let failed = |source| files::StoreFileError::from_io("write", &copy, source);
-    // SQLite refuses to write over what a killed one has left.
+    // SQLite refuses to overwrite a draft that a killed process has left.
     match fs::remove_file(&draft) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             return Err(failed(source).into());
         }
         _ => {}
     }
-    // Not a copy of the file: closing that would take the locks of other connections away.
+    // Not by copying the file: closing it would release the POSIX locks of other connections.
     connection.execute("VACUUM INTO ?1", [draft.to_string_lossy()]).in_database(path)?;
     let written = fs::File::open(&draft).and_then(|file| file.sync_all());
     written.and_then(|()| fs::rename(&draft, &copy)).map_err(failed)?;
     Ok(())
 }
 
-/// Puts the last good copy in the place of a database that is damaged, or was started anew after
-/// damage.
+/// Restores the last good copy, if the database is damaged, or was created anew after damage.
 pub(crate) fn recover(
     path: &Path,
     kind: &DatabaseSpec,
     _lock: &FileLock,
 ) -> StoreResult<Vec<StoreNotice>> {
     let check = |path: &Path| {
-        // SQLite takes it for a new database.
+        // SQLite treats an empty file as a new database.
         if fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
             return Ok(Some("it is empty".to_owned()));
         }
@@ -114,7 +115,7 @@ pub(crate) fn recover(
     files::restore(path, &SIDECAR_SUFFIXES, &check)
 }
 
-/// The same for reading: a damaged database stays where it is.
+/// Opens a database like [`open`], but leaves a damaged one in place.
 pub(crate) fn open_in_place(
     path: &Path,
     kind: &DatabaseSpec,
@@ -123,7 +124,7 @@ pub(crate) fn open_in_place(
     open_and_migrate(path, kind)
 }
 
-/// One more connection to a database that is open already.
+/// A further connection to a database that has been opened and checked.
 pub(crate) fn connect(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection> {
     let connection =
         open_without_links(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
@@ -132,10 +133,10 @@ pub(crate) fn connect(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connectio
     Ok(connection)
 }
 
-/// A database to read while others may write to it: nothing is created, moved or brought up to
-/// date.
+/// Opens a database for reading while other processes may write to it: nothing is created, moved or
+/// migrated.
 ///
-/// `None` for an empty file: another process may be about to fill it.
+/// `None` for an empty file, which another process may be about to fill.
 pub(crate) fn open_read_only(
     path: &Path,
     kind: &DatabaseSpec,
@@ -153,7 +154,7 @@ pub(crate) fn open_read_only(
     let live = || -> rusqlite::Result<Connection> {
         let connection = open_without_links(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
-        // Opening reads nothing; this does.
+        // Opening reads nothing, so an error would show only here.
         count_tables(&connection)?;
         Ok(connection)
     };
@@ -177,7 +178,7 @@ pub(crate) fn open_read_only(
     Ok(Some((connection, notice)))
 }
 
-/// Opens a file that is no link; the way to its directory is the user's.
+/// Opens a file without following a link at its last name; links in its directory are the user's.
 fn open_without_links(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let directory = files::parent_directory(path).canonicalize();
     let path = match (directory, path.file_name()) {
@@ -194,7 +195,7 @@ fn count_tables(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
 }
 
-/// A database that nothing may be written beside, as it is on the disk.
+/// Opens a database that cannot be written to as it is on the disk, without its log.
 pub(crate) fn open_immutable(
     path: &Path,
     kind: &DatabaseSpec,
@@ -205,7 +206,7 @@ pub(crate) fn open_immutable(
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
-    // Without this, SQLite would have to make a file beside it.
+    // Without this, SQLite would have to create a file beside it.
     let address = format!("file:{}?immutable=1", escape_uri_path(&whole));
     let connection = Connection::open_with_flags(address, flags).in_database(path)?;
     schema_check::check_schema_objects(path, &connection, kind)?;
@@ -214,7 +215,7 @@ pub(crate) fn open_immutable(
     Ok((connection, notice))
 }
 
-/// As a part of an address.
+/// Escapes a path for use in a `file:` URI.
 fn escape_uri_path(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
@@ -231,7 +232,7 @@ fn configure(connection: &Connection, kind: &DatabaseSpec) -> rusqlite::Result<(
     connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "foreign_keys", true)?;
-    // Sorting must not need space on another disk, nor leave what it sorts there.
+    // Sorting must not need space on another disk, nor leave data there.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     match kind.journal_mode {
         JournalMode::Wal => {
@@ -240,7 +241,8 @@ fn configure(connection: &Connection, kind: &DatabaseSpec) -> rusqlite::Result<(
             if mode != "wal" {
                 tracing::warn!(mode, "the file system cannot share a database: reading will wait");
             }
-            // Safe when the process dies; a power cut may take the last commits, never the order.
+            // Safe when the process dies; a power failure may lose the last commits, but not
+            // consistency.
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         }
@@ -257,13 +259,13 @@ fn open_and_migrate(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection>
     Ok(connection)
 }
 
-/// Before anything is written: not even the journal mode of another program's database is changed,
-/// and nothing runs that Menace did not make.
+/// Checks the owner before anything is written: not even the journal mode of another program's
+/// database is changed, and none of its triggers or views runs.
 fn check_owner(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
     if fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(());
     }
-    // Not read-only: what is in a log that was left behind counts, and must be recovered first.
+    // Not read-only: a log that was left behind must be recovered first, since its content counts.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = open_without_links(path, flags).in_database(path)?;
     if let Some(ours) = kind.application_id {
@@ -280,7 +282,8 @@ fn check_owner(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
     schema_check::check_schema_objects(path, &connection, kind)
 }
 
-/// Damage in the middle of a large database shows only when those pages are read.
+/// Checks for damage. In databases above [`MAX_CHECKED_BYTES`] it shows only when damaged pages are
+/// read.
 fn check_integrity(path: &Path, connection: &Connection) -> StoreResult<()> {
     if fs::metadata(path).map_or(0, |metadata| metadata.len()) > MAX_CHECKED_BYTES {
         return Ok(());
@@ -290,13 +293,13 @@ fn check_integrity(path: &Path, connection: &Connection) -> StoreResult<()> {
     if check_result == "ok" {
         Ok(())
     } else {
-        // The first line names the schema only.
+        // The first line only names the schema.
         let why = check_result.lines().last().unwrap_or_default().to_owned();
         Err(StoreError::Damaged { path: path.to_owned(), why })
     }
 }
 
-/// SQLite takes a file without content for a new database, and throws the log beside it away.
+/// Refuses an empty file beside a log: SQLite would treat it as a new database, and delete the log.
 fn handle_empty_file(path: &Path) -> StoreResult<Option<StoreNotice>> {
     let length = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
     if length(path) != Some(0) {

@@ -1,6 +1,7 @@
-//! Whether a database holds what Menace makes and nothing else.
+//! Checks that a database has the objects that Menace creates, and no others.
 //!
-//! A database may have come with a checkout: a view or a trigger in it would run in our queries.
+//! A database may have come with a checkout: a view or a trigger in it would run in Menace's
+//! queries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +11,11 @@ use rusqlite::config::DbConfig;
 
 use super::{DatabaseSpec, InDatabase, StoreError, StoreResult, migrations};
 
-/// Kind and name of an object, with what defines it where that runs.
+/// By type and name of an object: the normalised SQL of those that run code, such as views and
+/// triggers.
 type SchemaObjects = BTreeMap<(String, String), Option<String>>;
 
-/// To be called before anything is read or written, even before the schema is brought up to date.
+/// Checks the schema; to be called before anything is read or written, even before migrating.
 pub(super) fn check_schema_objects(
     path: &Path,
     connection: &Connection,
@@ -22,7 +24,7 @@ pub(super) fn check_schema_objects(
     distrust_schema(connection).in_database(path)?;
     let found = read_objects(connection).in_database(path)?;
     let done = migrations::check_schema_version(path, connection, kind)?;
-    // Without an id, others may have made it, with tables of their own; but nothing that runs.
+    // Without an application id other programs may have added tables, but nothing that runs.
     let ours = match kind.application_id {
         Some(_) => Some(expected_objects(&kind.migrations[..done]).in_database(path)?),
         None => None,
@@ -40,7 +42,8 @@ pub(super) fn check_schema_objects(
     }
 }
 
-/// Functions with side effects are not called from the schema, and the schema table is not written.
+/// Prevents functions with side effects from being called by the schema, and writes to the schema
+/// table.
 fn distrust_schema(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -52,7 +55,7 @@ fn read_objects(connection: &Connection) -> rusqlite::Result<SchemaObjects> {
                FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([], |row| {
-        // Versions differ in their line breaks.
+        // Versions of Menace differ in the line breaks of their SQL.
         let runs: Option<String> = row.get(2)?;
         let runs = runs.map(|sql| sql.split_whitespace().collect::<Vec<_>>().join(" "));
         Ok(((row.get(0)?, row.get(1)?), runs))

@@ -1,4 +1,4 @@
-//! Replaces a file as a whole.
+//! Writes files atomically.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,9 +10,9 @@ use super::{
     parent_directory,
 };
 
-/// Writes `content` to `path`: all of it or, whatever happens, nothing.
+/// Writes `content` to `path` atomically: a reader sees the old content or the new one.
 ///
-/// Creates the directory when there is none.
+/// Creates the directory if there is none.
 pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
     create_parent_directory(path)?;
     let (draft, mut file) = lock_draft(path)?;
@@ -22,11 +22,11 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&draft, path));
     if let Err(source) = written {
-        // What was written so far would take space that others need.
+        // A partial draft would only take up space on a full disk.
         let _ = fs::remove_file(&draft);
         return Err(StoreFileError::from_io("write", path, source));
     }
-    // The new name is safe once the directory is.
+    // The rename is durable once the directory has been synced.
     let directory = parent_directory(path);
     File::open(directory)
         .and_then(|directory| directory.sync_all())
@@ -35,14 +35,14 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
 
 /// A temporary file beside `path` that no other process writes to.
 ///
-/// It has the same name each time, so that the next writer uses up what a killed one left behind.
+/// Its name is always the same, so that the next writer reuses the file of a killed one.
 fn lock_draft(path: &Path) -> StoreFileResult<(PathBuf, File)> {
     let draft = append_to_file_name(path, ".new");
     loop {
         let file = open_or_create(&draft)
             .map_err(|source| StoreFileError::from_io("write", &draft, source))?;
         file.lock().map_err(|source| StoreFileError::from_io("lock", &draft, source))?;
-        // While waiting, the draft may have become the file itself.
+        // While waiting for the lock, another process may have renamed the draft.
         if is_same_file(&file, &draft) {
             return Ok((draft, file));
         }

@@ -35,7 +35,7 @@ pub enum StoreFileError {
 }
 
 impl StoreFileError {
-    /// There is no such file.
+    /// Whether the file does not exist.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::NotFound)
     }
@@ -48,7 +48,7 @@ impl StoreFileError {
                 Self::NotWritable { what, path, source }
             }
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { what, path, source },
-            // `mkdir` of what is there already is only an error when it is no directory.
+            // `mkdir` fails on an existing path only when it is not a directory.
             ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
                 Self::NotADirectory { what, path, source }
             }

@@ -1,6 +1,6 @@
-//! Histories in JSON: read strictly, written whole, with the last good version kept.
+//! JSON files: read strictly, written atomically, with the last good version as a backup.
 //!
-//! Locking is left to the caller: reading, changing and writing must be one step for others.
+//! Callers hold a lock, since reading, changing and writing must be one step for other processes.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,20 +14,20 @@ use super::{
 };
 use crate::StoreNotice;
 
-/// The version before goes where a damaged one goes, so that no later one takes its place.
+/// The backup is moved aside with a damaged file, so that the next version does not overwrite it.
 const JSON_SIDECAR_SUFFIXES: [&str; 1] = [BACKUP_SUFFIX];
 
-/// What was found where a file should be.
+/// The result of reading a file.
 #[derive(Debug, PartialEq)]
 pub enum LoadedFile<T> {
     Missing,
-    /// It was not what it should be, and is out of the way now.
+    /// The file was no valid JSON of this type, and was moved aside.
     Corrupt(StoreNotice),
     Valid(T),
 }
 
-/// Reads a file. One that is no such JSON is moved aside to `<name>.corrupt-<n>`, and its last good
-/// copy to `<name>.corrupt-<n>.bak`.
+/// Reads a file. A file that cannot be parsed is moved aside to `<name>.corrupt-<n>`, with its last
+/// good copy as `<name>.corrupt-<n>.bak`.
 pub fn load<T: DeserializeOwned>(path: &Path) -> StoreFileResult<LoadedFile<T>> {
     let why = match load_in_place(path) {
         Ok(Ok(value)) => return Ok(LoadedFile::Valid(value)),
@@ -39,8 +39,8 @@ pub fn load<T: DeserializeOwned>(path: &Path) -> StoreFileResult<LoadedFile<T>> 
     Ok(LoadedFile::Corrupt(StoreNotice::MovedAside { path: path.to_owned(), to, why }))
 }
 
-/// Writes a file, and keeps what was there, if it was any good, as `<name>.bak`, else moves it
-/// aside.
+/// Writes a file. The previous one becomes `<name>.bak` if it is valid JSON, and is moved aside
+/// otherwise.
 pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<Option<StoreNotice>> {
     let mut content = serde_json::to_vec(value)
         .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
@@ -50,7 +50,7 @@ pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<Op
         Ok(before) if serde_json::from_slice::<IgnoredAny>(&before).is_ok() => {
             write_atomic(&append_to_file_name(path, BACKUP_SUFFIX), &before)?;
         }
-        // A damaged one must not take the place of a good backup, nor be overwritten.
+        // A damaged file must not replace a good backup, nor be overwritten.
         Ok(_) => {
             let to = move_aside(path, "corrupt", &JSON_SIDECAR_SUFFIXES)?;
             let why = "it is no JSON".into();
@@ -63,8 +63,8 @@ pub fn save<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<Op
     Ok(notice)
 }
 
-/// Reads a file or, when it is missing or damaged, or was started anew after damage, its last good
-/// copy, which takes its place. The notices say which it was.
+/// Reads a file. If it is missing or damaged, or was created anew after damage, its last good copy
+/// replaces it. The notices say what was restored.
 pub fn recover<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Option<T>, Vec<StoreNotice>)> {
     let check = |path: &Path| match load_in_place::<T>(path)? {
         Ok(_) => Ok(None),
@@ -81,7 +81,7 @@ pub fn recover<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Option<T>, 
     }
 }
 
-/// What is in a file that is there, or why it is no such JSON.
+/// Parses a file; the inner error says why it is no valid JSON of this type.
 fn load_in_place<T: DeserializeOwned>(path: &Path) -> StoreFileResult<Result<T, String>> {
     let bytes = read_file(path).map_err(|source| StoreFileError::from_io("read", path, source))?;
     Ok(serde_json::from_slice(&bytes).map_err(|error| {

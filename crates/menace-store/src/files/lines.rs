@@ -1,6 +1,6 @@
 //! JSON lines: one object per line, added at the end.
 //!
-//! Invariant: a line that was cut off by a kill damages no other line.
+//! Invariant: a line that was cut off because its process was killed damages no other line.
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{StoreFileError, StoreFileResult, create_parent_directory, open_or_create, read_file};
 
-/// Adds one line; creates the file and its directory.
+/// Appends one line; creates the file and its directory if necessary.
 pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileResult<()> {
     let mut line = serde_json::to_vec(value)
         .map_err(|source| StoreFileError::NotSerializable { path: path.to_owned(), source })?;
@@ -18,8 +18,8 @@ pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileRe
     create_parent_directory(path)?;
     let mut file =
         open_or_create(path).map_err(|source| StoreFileError::from_io("write", path, source))?;
-    // The file itself is locked: a log may lie anywhere, and a second file beside it would be
-    // litter.
+    // The file itself is locked, because a log may be anywhere and a lock file beside it would be
+    // clutter.
     file.lock().map_err(|source| StoreFileError::from_io("lock", path, source))?;
     let failed = |source| StoreFileError::from_io("write", path, source);
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -33,7 +33,7 @@ pub fn append_line<T: Serialize + ?Sized>(path: &Path, value: &T) -> StoreFileRe
     file.write_all(&line).map_err(failed)
 }
 
-/// All lines that can be understood, and the numbers of those that cannot; empty without a file.
+/// All lines that can be parsed, and the numbers of those that cannot; empty without a file.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> StoreFileResult<(Vec<T>, Vec<usize>)> {
     let bytes = match read_file(path) {
         Ok(bytes) => bytes,

@@ -1,7 +1,7 @@
 //! Advisory locks: `<file>.lock`, held by `flock`, as Python's `filelock` does.
 //!
-//! The lock goes with the process, however that ends. The file stays: removing it would let two
-//! processes hold locks on two files of one name.
+//! The kernel releases the lock when the process ends, for whatever reason. The lock file is never
+//! removed: otherwise two processes could hold locks on two files of the same name.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -16,7 +16,7 @@ use super::{
 
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Held until it is dropped.
+/// A lock, held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
     _file: File,
@@ -49,14 +49,15 @@ impl FileLock {
                 }
             }
         }
-        // Only for the message that others may show: on a full disk the lock holds all the same.
+        // The process id is only for messages of other processes: the lock holds even if it cannot
+        // be written on a full disk.
         if let Err(error) = lock.set_len(0).and_then(|()| writeln!(lock, "{}", process::id())) {
             tracing::debug!(path = %path.display(), %error, "cannot name the owner of the lock");
         }
         Ok(Self { _file: lock, path })
     }
 
-    /// Of the lock itself.
+    /// Path of the lock file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -64,7 +65,7 @@ impl FileLock {
 
 fn read_owner_pid(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
-    // Whatever is in there is shown: nothing but a number will do.
+    // The content is displayed, so nothing but a number is accepted.
     match text.trim().parse::<u32>() {
         Ok(pid) => pid.to_string(),
         Err(_) => "(unknown)".into(),

@@ -1,7 +1,7 @@
 //! Files that several processes share: written whole, locked, backed up, moved aside when damaged.
 //!
-//! What is in them belongs to others. Invariant: at every instant a reader finds the old content or
-//! the new one, and nothing that was there is lost but by a newer version of it.
+//! Callers define the content. Invariant: at every moment a reader finds the old content or the new
+//! one, and content is only ever replaced by a newer version of it.
 
 mod atomic;
 mod error;
@@ -26,13 +26,12 @@ pub use restore::has_restorable_copy;
 pub(crate) use quarantine::move_aside;
 pub(crate) use restore::restore;
 
-/// What the last good version of a file is called, added to its name.
-/// Histories are far smaller; a file of gigabytes is none.
+/// The largest file that is read: histories are far smaller.
 const MAX_DATA_FILE_BYTES: u64 = 1 << 30;
 
 pub(crate) const BACKUP_SUFFIX: &str = ".bak";
 
-/// `path` with something added to its name.
+/// `path` with a suffix added to its file name.
 pub(crate) fn append_to_file_name(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
@@ -44,15 +43,15 @@ pub(crate) fn parent_directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates the directory of `path`, with all above it.
-/// Opens a file to read and write, made where it is missing. A link or a pipe of that name is an
-/// error: data directories may come with a checkout.
+/// Opens a file for reading and writing, and creates it if it is missing. A link or a pipe of that
+/// name is an error, since data directories may come with a checkout.
 pub(crate) fn open_or_create(path: &Path) -> std::io::Result<File> {
     let name = Path::new(path.file_name().unwrap_or_default());
     UntrustedDir::open(parent_directory(path))?.open_or_create(name)
 }
 
-/// The contents of such a file.
+/// Reads a file that may have come with a checkout: no links, no pipes, at most
+/// [`MAX_DATA_FILE_BYTES`].
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let name = Path::new(path.file_name().unwrap_or_default());
     UntrustedDir::open(parent_directory(path))?.read(name, MAX_DATA_FILE_BYTES)

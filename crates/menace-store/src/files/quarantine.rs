@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::{StoreFileError, StoreFileResult, append_to_file_name};
 
-/// Renames `path` to `<name>.<word>-<n>`, the first that is free, and what belongs to it likewise.
+/// Renames `path` to `<name>.<word>-<n>` with the first free number, and its companion files
+/// likewise.
 ///
-/// `companions` are added to both names; they move first, so that none is ever found beside a
+/// `companions` are suffixes of both names. They are renamed first, so that none is ever beside a
 /// new file that it does not belong to.
 pub(crate) fn move_aside(path: &Path, word: &str, companions: &[&str]) -> StoreFileResult<PathBuf> {
     let mut number = 1;

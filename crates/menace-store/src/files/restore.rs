@@ -1,7 +1,7 @@
-//! Last good copies: beside a file as `<name>.bak`, beside a damaged one as
+//! Restores last good copies: beside a file as `<name>.bak`, beside a damaged one as
 //! `<name>.corrupt-<n>.bak`.
 //!
-//! Invariant: a copy is used up when it takes the place of its file, and never overwritten before.
+//! Invariant: restoring a copy renames it, and it is never overwritten before.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use super::{
 };
 use crate::StoreNotice;
 
-/// Whether there is a copy from before some damage that `restore` would go back to.
+/// Whether there is a copy from before damage that `restore` would use.
 pub fn has_restorable_copy(path: &Path) -> StoreFileResult<bool> {
     Ok(!list_restorable_copies(path)?.is_empty())
 }
 
-/// Puts the newest copy from before damage in the place of `path`; what was started there since is
-/// kept under another name. Does nothing when there is no such copy.
+/// Replaces `path` by the newest copy from before damage; a file that was created since is kept
+/// under another name. Does nothing without such a copy.
 ///
-/// `check` says what is wrong with a file that is there, if anything.
+/// `check` returns what is wrong with the present file, if anything.
 pub(crate) fn restore<E: From<StoreFileError>>(
     path: &Path,
     companions: &[&str],
@@ -65,7 +65,7 @@ fn move_aside_if_damaged<E: From<StoreFileError>>(
     Ok(Some(StoreNotice::MovedAside { path: path.to_owned(), to, why }))
 }
 
-/// Copies of versions before damage, the newest first.
+/// Copies from before damage, newest first.
 fn list_restorable_copies(path: &Path) -> StoreFileResult<Vec<PathBuf>> {
     let home = parent_directory(path);
     let read = |source| StoreFileError::from_io("read", home, source);

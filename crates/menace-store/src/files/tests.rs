@@ -174,7 +174,7 @@ fn what_was_started_after_damage_gives_way_to_the_last_good_version() {
     save(&path, &history(2.0)).unwrap();
     fs::write(&path, "{").unwrap();
     assert!(matches!(load::<HistoryMap>(&path).unwrap(), LoadedFile::Corrupt(_)));
-    // It was not recovered: two cycles start from nothing.
+    // Nothing was recovered: two cycles start from an empty history.
     save(&path, &history(8.0)).unwrap();
     save(&path, &history(9.0)).unwrap();
     assert!(has_restorable_copy(&path).unwrap());
@@ -188,7 +188,7 @@ fn what_was_started_after_damage_gives_way_to_the_last_good_version() {
         load(&append_to_file_name(&path, ".replaced-1")).unwrap(),
         LoadedFile::Valid(history(9.0))
     );
-    // Once: what follows goes on from there.
+    // A copy is restored once: later versions continue from it.
     save(&path, &history(3.0)).unwrap();
     assert!(!has_restorable_copy(&path).unwrap());
     assert_eq!(recover(&path).unwrap(), (Some(history(3.0)), vec![]));

@@ -1,4 +1,4 @@
-//! The calls behind the numbers.
+//! Queries for single calls.
 
 use menace_model::{FailureId, SectionId, SourceLocation};
 use rusqlite::Row;
@@ -8,8 +8,8 @@ use crate::database::StoreResult;
 use crate::{CallRecord, CellKey, RunId, Store};
 
 impl Store {
-    /// Calls of a section in a cycle of a run, those that show a failure first, then others that
-    /// did not go well; by scenario and number.
+    /// Calls of a section in a cycle: first those that show a failure, then others that did not
+    /// return or refuse, then the rest; each by scenario and number.
     pub fn calls(
         &self,
         run: &RunId,

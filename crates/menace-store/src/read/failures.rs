@@ -1,4 +1,4 @@
-//! Failures: all, those of a run, one by name.
+//! Queries for failures: all, those of a run, or one by id.
 
 use menace_model::{Failure, FailureId, SourceLocation};
 use rusqlite::Row;
@@ -15,7 +15,7 @@ const BY_ID_PREFIX: &str = "WHERE failures.id >= ?1 AND failures.id < ?1 || char
                             ORDER BY failures.id <> ?1, failures.id LIMIT ?2";
 
 impl Store {
-    /// The failures of all runs; the one that was seen last comes first.
+    /// The failures of all runs, the one seen last first.
     pub fn failures(&self) -> StoreResult<Vec<FailureRecord>> {
         self.query(&failures_sql("failures", "NULL", LAST_SEEN_FIRST), [], read_failure)
     }

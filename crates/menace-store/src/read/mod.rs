@@ -45,16 +45,16 @@ impl Store {
         })
     }
 
-    /// The sum of the numbers that a query returns, which is one number or none.
+    /// The single number that a query returns; 0 without a row.
     fn query_count(&self, sql: &str, values: impl Params) -> StoreResult<u64> {
         let counts = self.query(sql, values, |row| ColumnReader::new(row).get_u64())?;
         Ok(counts.into_iter().sum())
     }
 }
 
-/// The one that is meant by `id`: the one of that name, else the only one that starts so.
+/// The entry with this id, or else the only one whose id starts with it.
 ///
-/// `found` has the exact one first.
+/// `found` has the exact match first.
 fn select_unique<T>(
     id: &str,
     mut found: Vec<T>,

@@ -1,5 +1,6 @@
-//! From columns to what they mean. A database can be changed by others: nothing is taken for
-//! granted.
+//! Converts columns to values. Other programs can change a database, so every column is checked.
+
+use std::str::FromStr;
 
 use menace_model::{InputIntent, ScenarioSeverity, SectionId, Verdict, WeaknessKind};
 use rusqlite::Row;
@@ -23,7 +24,7 @@ impl From<rusqlite::Error> for RowError {
 
 pub(super) type RowResult<T> = std::result::Result<T, RowError>;
 
-/// Columns from left to right.
+/// Reads the columns of a row from left to right.
 pub(super) struct ColumnReader<'r> {
     row: &'r Row<'r>,
     next: usize,
@@ -53,21 +54,20 @@ impl<'r> ColumnReader<'r> {
     }
 
     pub(super) fn verdict(&mut self) -> RowResult<Verdict> {
-        self.get_enum("a verdict", &Verdict::ALL, Verdict::as_str)
+        self.get_enum("a verdict")
     }
 
     pub(super) fn kind(&mut self) -> RowResult<WeaknessKind> {
-        self.get_enum("a kind of weakness", &WeaknessKind::ALL, WeaknessKind::as_str)
+        self.get_enum("a kind of weakness")
     }
 
     pub(super) fn status(&mut self) -> RowResult<RunStatus> {
-        self.get_enum("the state of a run", &RunStatus::ALL, RunStatus::as_str)
+        self.get_enum("the state of a run")
     }
 
     pub(super) fn severity(&mut self) -> RowResult<Option<ScenarioSeverity>> {
-        let (all, as_str) = (&ScenarioSeverity::ALL, ScenarioSeverity::as_str);
         let word = self.get::<Option<String>>()?;
-        word.map(|word| parse_enum("the severity of a scenario", all, as_str, word)).transpose()
+        word.map(|word| parse_enum("the severity of a scenario", word)).transpose()
     }
 
     pub(super) fn intent(&mut self) -> RowResult<InputIntent> {
@@ -90,24 +90,13 @@ impl<'r> ColumnReader<'r> {
         Ok(self.get_optional_json("metrics")?.unwrap_or_default())
     }
 
-    fn get_enum<T: Copy>(
-        &mut self,
-        what: &'static str,
-        all: &[T],
-        as_str: impl Fn(T) -> &'static str,
-    ) -> RowResult<T> {
-        parse_enum(what, all, as_str, self.get()?)
+    fn get_enum<T: FromStr>(&mut self, what: &'static str) -> RowResult<T> {
+        parse_enum(what, self.get()?)
     }
 }
 
-fn parse_enum<T: Copy>(
-    what: &'static str,
-    all: &[T],
-    as_str: impl Fn(T) -> &'static str,
-    word: String,
-) -> RowResult<T> {
-    let found = all.iter().copied().find(|&one| as_str(one) == word);
-    found.ok_or(RowError::Content { what, why: word })
+fn parse_enum<T: FromStr>(what: &'static str, word: String) -> RowResult<T> {
+    word.parse().map_err(|_| RowError::Content { what, why: word })
 }
 
 fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> RowResult<T> {

@@ -1,4 +1,4 @@
-//! Runs: the latest, all, one by name.
+//! Queries for runs: the latest, all, or one by id.
 
 use rusqlite::Row;
 
@@ -8,7 +8,7 @@ use crate::database::{StoreError, StoreResult};
 use crate::{RunId, RunRecord, Store};
 
 impl Store {
-    /// Latest first.
+    /// Runs, latest first.
     pub fn runs(&self, limit: u32, offset: u64) -> StoreResult<Vec<RunRecord>> {
         let offset = i64::try_from(offset).unwrap_or(i64::MAX);
         self.query(include_str!("../../sql/read/runs.sql"), (limit, offset), read_run)
@@ -23,12 +23,12 @@ impl Store {
         Ok(self.runs(1, 0)?.pop())
     }
 
-    /// The latest in which a cycle came to its end: others have nothing to show.
+    /// The latest run with a completed cycle.
     pub fn latest_measured_run(&self) -> StoreResult<Option<RunRecord>> {
         Ok(self.query(include_str!("../../sql/read/measured_runs.sql"), [], read_run)?.pop())
     }
 
-    /// The last cycle of a run that came to its end.
+    /// The last completed cycle of a run.
     pub fn last_measured_cycle(&self, run: &RunId) -> StoreResult<Option<u32>> {
         let sql = include_str!("../../sql/read/measured_cycle.sql");
         let cycles =
@@ -36,7 +36,7 @@ impl Store {
         Ok(cycles.into_iter().flatten().next())
     }
 
-    /// The run of that name, or the only one whose name starts so.
+    /// The run with this id, or the only one whose id starts with it.
     pub fn run(&self, id: &str) -> StoreResult<RunRecord> {
         let sql = include_str!("../../sql/read/runs_named.sql");
         let found = self.query(sql, (id, MAX_NAMED_CANDIDATES + 1), read_run)?;

@@ -3,25 +3,25 @@
 use menace_model::{Call, FailureId, InputIntent, Outcome, SectionId, SourceLocation, Verdict};
 use serde::Serialize;
 
-/// The longest message that is kept of a call, in bytes. A failure keeps all of it.
+/// The longest message stored with a call, in bytes. A failure has the whole message.
 const MAX_MESSAGE_BYTES: usize = 200;
 
 /// A section under one scenario in one cycle of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CellKey {
-    /// The first one is 0 or 1, as the caller likes.
+    /// Whether the first cycle is 0 or 1 is up to the caller.
     pub cycle: u32,
     pub section: SectionId,
     pub scenario: String,
 }
 
 menace_model::named_enum! {
-    /// Stands for the scenario of calls that belong to no cell.
+    /// Used as the scenario of calls that belong to no cell.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum UncelledScenario {
         /// Calls of the depth phase.
         Depth = "depth",
-        /// Calls that are in no plan: they confirm, compare or measure time.
+        /// Calls outside of the plan: they confirm, compare or measure time.
         Auxiliary = "auxiliary",
     }
 }
@@ -35,7 +35,7 @@ impl UncelledScenario {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CallRecord {
     pub cell: CellKey,
-    /// Within the cell. A call that is given twice is stored once.
+    /// Number of the call in its cell. A call that is sent twice is stored once.
     pub number: u32,
     pub intent: InputIntent,
     pub verdict: Verdict,
@@ -46,16 +46,16 @@ pub struct CallRecord {
     pub memory_bytes: u64,
     /// Full name of the exception's type.
     pub exception: Option<String>,
-    /// The first line, and not much of it.
+    /// The first line, truncated.
     pub message: Option<String>,
     pub place: Option<SourceLocation>,
     pub failure: Option<FailureId>,
-    /// All that it takes to make the call again, where that is wanted.
+    /// The complete call, to make it again, where that is wanted.
     pub call: Option<Box<Call>>,
 }
 
 impl CallRecord {
-    /// What an outcome says in few words.
+    /// The compact record of an outcome.
     pub fn from_outcome(
         cell: CellKey,
         number: u32,
@@ -84,7 +84,7 @@ impl CallRecord {
         }
     }
 
-    /// The same, with all that it takes to make the call again.
+    /// Adds the complete call, to make it again.
     #[must_use]
     pub fn with_call(self, call: &Call) -> Self {
         Self { call: Some(Box::new(call.clone())), ..self }

@@ -1,4 +1,4 @@
-//! A failure, and when it was seen.
+//! A failure, and when runs saw it.
 
 use menace_model::{Call, Failure};
 use serde::Serialize;
@@ -7,17 +7,17 @@ use super::RunId;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureRecord {
-    /// As the last run saw it.
+    /// The failure as the last run saw it.
     pub failure: Failure,
     pub first: FailureObservation,
     pub last: FailureObservation,
-    /// Calls that showed it, in all runs.
+    /// Number of calls that showed it, in all runs.
     pub count: u64,
-    /// Calls that showed it in the run that was asked for.
+    /// Number of calls that showed it in the queried run.
     pub count_in_run: Option<u64>,
-    /// The smallest call that is known to show it.
+    /// The smallest known call that shows it.
     pub shrunk: Option<Call>,
-    /// Since when it has not been there any more.
+    /// Since when it is gone, in milliseconds since 1970; `None` if it is still there.
     pub gone_ms: Option<i64>,
 }
 

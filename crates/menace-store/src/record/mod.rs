@@ -1,6 +1,6 @@
 //! The records of a run: what the store writes and returns.
 //!
-//! Numbers that are not finite are kept as nothing and read as none.
+//! Infinite values and NaN are stored as NULL and read as `None`.
 
 mod call;
 mod failure;
@@ -18,5 +18,5 @@ pub use scores::{CellRecord, ModuleRecord, ScenarioRecord, SectionRecord};
 /// Metrics by name.
 pub type MetricMap = BTreeMap<String, f64>;
 
-/// None for what was stored without a value.
+/// `None` for metrics that were stored without a value.
 pub type StoredMetricMap = BTreeMap<String, Option<f64>>;

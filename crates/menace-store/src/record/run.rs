@@ -1,16 +1,16 @@
-//! One start of `menace run`.
+//! The records of one `menace run`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Short and made by the caller: `r-20261116-213500-ab12`.
+/// A short id made by the caller: `r-20261116-213500-ab12`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);
 
 impl RunId {
-    /// It becomes the name of a file.
+    /// Whether the id can be used as a file name.
     pub(crate) fn is_valid(&self) -> bool {
         let is_fine = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
         (1..=64).contains(&self.0.len()) && self.0.chars().all(is_fine)
@@ -29,14 +29,14 @@ menace_model::named_enum! {
     pub enum RunStatus {
         Running = "running",
         Finished = "finished",
-        /// Its process died.
+        /// The process of the run died.
         Interrupted = "interrupted",
-        /// The budget was used up, or the user had enough.
+        /// The budget was used up, or the user stopped the run.
         CutShort = "cut_short",
     }
 }
 
-/// What is known when a run starts.
+/// What is stored when a run starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStartRecord {
     pub id: RunId,
@@ -47,7 +47,7 @@ pub struct RunStartRecord {
     pub settings: serde_json::Value,
 }
 
-/// What is known when it is over.
+/// What is stored when a run ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEndRecord {
     pub status: RunStatus,
@@ -62,11 +62,11 @@ pub struct RunRecord {
     pub seed: u64,
     pub repository: String,
     pub started_ms: i64,
-    /// `None` while the run goes on; stays `None` when the run was interrupted.
+    /// `None` while the run is active, or when it was interrupted.
     pub finished_ms: Option<i64>,
     pub status: RunStatus,
     pub settings: serde_json::Value,
-    /// How many cycles were begun.
+    /// Number of cycles begun.
     pub cycles: u32,
     pub summary: Option<serde_json::Value>,
 }

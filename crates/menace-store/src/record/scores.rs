@@ -11,7 +11,7 @@ use super::{CellKey, StoredMetricMap};
 pub struct CellRecord {
     pub key: CellKey,
     pub severity: Option<ScenarioSeverity>,
-    /// Nothing when the run ended before its calls were counted.
+    /// `None` when the run ended before its calls were counted.
     pub calls: Option<u64>,
     pub verdicts: BTreeMap<Verdict, u64>,
     pub roi: Option<f64>,
@@ -22,12 +22,12 @@ pub struct CellRecord {
 pub struct SectionRecord {
     pub cycle: u32,
     pub section: SectionId,
-    /// Equal while the section can be called in the same way; in any form.
+    /// A text that changes when the section's signature changes.
     pub signature: Option<String>,
     pub roi: Option<f64>,
     pub raroi: Option<f64>,
     pub metrics: StoredMetricMap,
-    /// Why it could not be called.
+    /// Why the section could not be called.
     pub unreachable: Option<String>,
 }
 

@@ -1,9 +1,9 @@
-//! Tells runs that go on from those whose process died: a live one holds a lock on a file of its
-//! own.
+//! Distinguishes active runs from those whose process died: an active run holds a lock on a file of
+//! its own.
 //!
-//! Numbers of processes would not do: they are used again, and differ from container to container.
-//! Invariant: a process that creates or removes such a file holds the lock on the database, or the
-//! lock on the file.
+//! Process ids would not do, since they are reused and differ between containers. Invariant: a
+//! process that creates or removes such a file holds the lock on the database, or the lock on the
+//! file.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::RunId;
 use crate::files::{self, append_to_file_name, create_parent_directory};
 
-/// Held while a run goes on.
+/// The lock of an active run.
 #[derive(Debug)]
 pub(crate) struct RunLivenessLock {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct RunLivenessLock {
 }
 
 impl RunLivenessLock {
-    /// Before the run is in the database. The caller holds the lock on that.
+    /// To be called before the run is in the database. The caller holds the lock on the database.
     pub(crate) fn claim(
         database: &Path,
         run: &RunId,
@@ -39,9 +39,9 @@ impl RunLivenessLock {
         Ok(Self { path, _file: file })
     }
 
-    /// After the database knows how the run ended.
+    /// To be called after the run's end has been stored.
     pub(crate) fn release(self) {
-        // A file that stays is removed by the next process that opens the database.
+        // A file that remains is removed by the next process that opens the database.
         let _ = fs::remove_file(&self.path);
     }
 
@@ -49,7 +49,7 @@ impl RunLivenessLock {
         is_locked(&liveness_file(database, run))
     }
 
-    /// Removes the files of processes that have ended. The caller holds the lock on the database.
+    /// Removes the files of ended processes. The caller holds the lock on the database.
     pub(crate) fn remove_stale(database: &Path) {
         for entry in fs::read_dir(liveness_directory(database)).into_iter().flatten().flatten() {
             if !is_locked(&entry.path()) {
@@ -67,7 +67,7 @@ fn liveness_file(database: &Path, run: &RunId) -> PathBuf {
     liveness_directory(database).join(&run.0)
 }
 
-/// Whatever cannot be looked at counts as held: a live run must never be taken for a dead one.
+/// A file that cannot be opened counts as locked: an active run must never be taken for a dead one.
 fn is_locked(path: &Path) -> bool {
     match File::open(path) {
         Ok(file) => file.try_lock().is_err(),

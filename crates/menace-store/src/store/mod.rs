@@ -1,7 +1,7 @@
-//! The database of runs, calls and failures: opening it, starting runs, noting what came later.
+//! The database of runs, calls and failures: opens it, starts runs, and updates failures later.
 //!
-//! Writing during a run belongs to [`RunWriter`], questions to `read`.
-//! Invariant: once the store has been opened, a run with the status `running` has a live process.
+//! [`RunWriter`] writes during a run, `read` has the queries. Invariant: once the store has been
+//! opened, every run with the status `running` has a live process.
 
 mod liveness;
 
@@ -31,7 +31,7 @@ pub(crate) const MENACE_DB: DatabaseSpec = DatabaseSpec {
     journal_mode: JournalMode::Wal,
 };
 
-/// One connection; every thread that wants to ask opens its own.
+/// One connection; every thread that needs one opens its own.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) path: PathBuf,
@@ -39,9 +39,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database, or creates it, with its directory. The notices are for the user.
+    /// Opens the database, and creates it and its directory if necessary. The notices are for the
+    /// user.
     ///
-    /// `url` is what `DATABASE_URL` says; a relative file in it is below `data_dir`.
+    /// `url` is the value of `DATABASE_URL`; a relative path in it starts from `data_dir`.
     pub fn open(data_dir: &Path, url: &str) -> StoreResult<(Self, Vec<StoreNotice>)> {
         let path = database::resolve_database_file(data_dir, url)?;
         let lock = FileLock::acquire(&path, LOCK_TIMEOUT)?;
@@ -51,11 +52,10 @@ impl Store {
         Ok((store, notices))
     }
 
-    /// The same for reading: where there is no database, none is made, and one
-    /// that is damaged stays where it is.
+    /// Opens the database if there is one: none is created, and a damaged one is left in place.
     pub fn open_existing(home: &Path, url: &str) -> StoreResult<Option<(Self, Vec<StoreNotice>)>> {
         let path = database::resolve_database_file(home, url)?;
-        // Without content it is as if there were none; a log beside it is for the next run to keep.
+        // An empty file counts as no database; a log beside it is left for the next run.
         if fs::metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
             return Ok(None);
         }
@@ -76,12 +76,12 @@ impl Store {
         Ok((store, notices))
     }
 
-    /// The file itself.
+    /// Path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Notes that a run has begun. It goes on until the writer is finished or the process ends.
+    /// Stores that a run has begun. It is active until its writer is finished or the process ends.
     pub fn start_run(&self, run: &RunStartRecord) -> StoreResult<RunWriter> {
         if !run.id.is_valid() {
             return Err(StoreError::BadRunId { id: run.id.0.clone() });
@@ -89,7 +89,7 @@ impl Store {
         RunWriter::start(&self.path, run)
     }
 
-    /// Keeps the smallest call that shows a failure.
+    /// Stores the smallest call that shows a failure.
     pub fn set_shrunk(&self, failure: &FailureId, call: &Call) -> StoreResult<()> {
         let call = serde_json::to_string(call).map_err(|source| StoreError::NotSerializable {
             what: format!("the call of {failure}"),
@@ -98,8 +98,8 @@ impl Store {
         self.update_failure(include_str!("../../sql/write/shrunk.sql"), failure, (&failure.0, call))
     }
 
-    /// Notes that a failure is not there any more, or that it is; seeing it again does the latter,
-    /// too.
+    /// Stores since when a failure is gone, or that it is present; seeing it again also does the
+    /// latter.
     pub fn set_gone(&self, failure: &FailureId, since_ms: Option<i64>) -> StoreResult<()> {
         let sql = include_str!("../../sql/write/gone.sql");
         self.update_failure(sql, failure, (&failure.0, since_ms))
@@ -118,7 +118,7 @@ impl Store {
     fn mark_interrupted(&self) -> StoreResult<Option<StoreNotice>> {
         let mark = || -> rusqlite::Result<Vec<RunId>> {
             let mut statement =
-                self.connection.prepare(include_str!("../../sql/read/runs_going_on.sql"))?;
+                self.connection.prepare(include_str!("../../sql/read/active_runs.sql"))?;
             let rows = statement.query_map([], |row| row.get(0).map(RunId))?;
             let mut runs = rows.collect::<rusqlite::Result<Vec<RunId>>>()?;
             runs.retain(|run| !RunLivenessLock::is_held(&self.path, run));

@@ -1,9 +1,9 @@
-//! Stores what happens in a run, in the background.
+//! Stores the events of a run in the background.
 //!
-//! Rows go through a bounded channel to one thread, which stores what waits there in one
-//! transaction. Invariants: what was sent before a [`RunWriter::flush`] that succeeded is there
-//! whatever happens to this process; what could not be stored is an error of the next send, flush
-//! or finish, with the number of rows that are lost.
+//! Rows go through a bounded channel to one thread, which stores all waiting rows in one
+//! transaction. Invariants: rows sent before a successful [`RunWriter::flush`] are stored, whatever
+//! happens to this process; if rows cannot be stored, the next send, flush or finish returns the
+//! error, with the number of lost rows.
 
 mod names;
 mod rows;
@@ -27,13 +27,13 @@ use crate::{
 use rows::{RunRowWriter, WriterRow};
 use thread::{WriterMessage, WriterState};
 
-/// As many may wait; then senders do.
+/// The most rows that may wait; then senders block.
 const MAX_QUEUED_ROWS: usize = 2048;
 
 /// Stores one run. Threads may share it.
 ///
-/// Dropped without [`RunWriter::finish`], it stores what it was given and leaves the run
-/// unfinished; the next process that opens the store marks it as interrupted.
+/// When it is dropped without [`RunWriter::finish`], the rows sent so far are stored, and the next
+/// process that opens the store marks the run as interrupted.
 #[derive(Debug)]
 pub struct RunWriter {
     run: RunId,
@@ -48,7 +48,7 @@ impl RunWriter {
     pub(crate) fn start(path: &Path, run: &RunStartRecord) -> StoreResult<Self> {
         let lock = FileLock::acquire(path, LOCK_TIMEOUT)?;
         let connection = database::connect(path, &MENACE_DB)?;
-        // First the lock of the run, then the run: no process may see the run without it.
+        // The lock is taken before the run is inserted: no process may see the run without it.
         let presence = RunLivenessLock::claim(path, &run.id, &lock)?;
         let rows = RunRowWriter::insert_run(path, connection, run)?;
         drop(lock);
@@ -75,7 +75,7 @@ impl RunWriter {
         &self.run
     }
 
-    /// A cycle has begun; `cycles` of them by now.
+    /// Stores that a cycle has begun; `cycles` is their number.
     pub fn record_cycles(&self, cycles: u32) -> StoreResult<()> {
         self.send(WriterRow::Cycles(cycles))
     }
@@ -100,12 +100,12 @@ impl RunWriter {
         self.send(WriterRow::Scenario(scenario))
     }
 
-    /// So many more calls showed this failure.
+    /// Adds `count` calls that showed this failure.
     pub fn record_failure(&self, failure: &Failure, at_ms: i64, count: u64) -> StoreResult<()> {
         self.send(WriterRow::from_failure(failure, at_ms, count)?)
     }
 
-    /// A call that was sent before shows this failure.
+    /// Links a call that was sent before to a failure.
     pub fn link_call_to_failure(
         &self,
         cell: CellKey,
@@ -115,19 +115,19 @@ impl RunWriter {
         self.send(WriterRow::CallFailure { cell, number, failure })
     }
 
-    /// A failure that earlier runs saw is not there any more.
+    /// Stores that a failure of an earlier run is gone.
     pub fn mark_failure_gone(&self, failure: FailureId, since_ms: i64) -> StoreResult<()> {
         self.send(WriterRow::FailureGone(failure, since_ms))
     }
 
-    /// Waits until all that was sent is stored.
+    /// Waits until all rows sent so far are stored.
     pub fn flush(&self) -> StoreResult<()> {
         let (stored, when_stored) = mpsc::sync_channel(1);
         self.send_message(WriterMessage::Flush(stored))?;
         when_stored.recv().map_err(|_| self.writer_error())
     }
 
-    /// Stores how the run ended, and waits until all is stored. Returns how many rows that were.
+    /// Stores how the run ended, and waits until everything is stored. Returns the number of rows.
     pub fn finish(mut self, end: RunEndRecord) -> StoreResult<u64> {
         self.send(WriterRow::End(end))?;
         self.join()?;
@@ -138,13 +138,13 @@ impl RunWriter {
     }
 
     fn send(&self, row: WriterRow) -> StoreResult<()> {
-        // Counted first: a row that the thread never gets is lost, too.
+        // Counted before it is sent: a row that the thread never receives is lost, too.
         self.sent.fetch_add(1, Ordering::AcqRel);
         self.send_message(WriterMessage::Row(Box::new(row)))
     }
 
     fn send_message(&self, message: WriterMessage) -> StoreResult<()> {
-        // The thread may take a while to go after it has failed, and would still be sent to.
+        // The thread may still accept rows for a moment after it has failed.
         if self.state.failed.get().is_some() {
             return Err(self.writer_error());
         }
@@ -153,7 +153,7 @@ impl RunWriter {
     }
 
     fn join(&mut self) -> StoreResult<()> {
-        // Without senders the thread stores what waits, and ends.
+        // Without senders the thread stores the waiting rows, and ends.
         self.sender = None;
         let panicked = self.thread.take().is_some_and(|thread| thread.join().is_err());
         let sent = self.sent.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! Keys of names and cells, asked for once per run.
+//! Caches the keys of names and cells, which are queried once per run.
 
 use menace_model::SectionId;
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::CellKey;
 
-/// Keys that were committed, or will be with the transaction under way: when that fails, the writer
-/// ends and these go with it.
+/// Keys that are committed, or will be with the current transaction. When that fails the writer
+/// ends, and the cache with it.
 #[derive(Debug, Default)]
 pub(super) struct NameKeyCache {
     names: FxHashMap<Box<str>, i64>,
@@ -58,7 +58,7 @@ impl NameKeyCache {
     }
 }
 
-/// The key of what is there, or else is put there.
+/// The key of an existing row, or of a new one.
 fn find_or_insert_key(
     database: &Connection,
     find: &str,

@@ -14,10 +14,10 @@ use crate::{
     ScenarioRecord, SectionRecord, StoredMetricMap,
 };
 
-/// The scenario without faults and with valid inputs.
+/// The name of the baseline scenario.
 const BASELINE_SCENARIO: &str = "normal";
 
-/// A record that cannot be written as JSON is the error of its sender, not of the thread.
+/// A row, with JSON encoded before it is sent, so that the sender gets errors of encoding.
 #[derive(Debug)]
 pub(super) enum WriterRow {
     Cycles(u32),
@@ -32,7 +32,7 @@ pub(super) enum WriterRow {
     End(RunEndRecord),
 }
 
-/// A failure whose call and outcome are written out.
+/// A failure whose call and outcome are encoded.
 #[derive(Debug)]
 pub(super) struct FailureInsert {
     id: FailureId,
@@ -86,7 +86,7 @@ impl WriterRow {
     }
 }
 
-/// The tables, from where one run stands.
+/// Writes the rows of one run.
 #[derive(Debug)]
 pub(super) struct RunRowWriter {
     path: PathBuf,
@@ -97,7 +97,7 @@ pub(super) struct RunRowWriter {
 }
 
 impl RunRowWriter {
-    /// Puts the run itself into its table.
+    /// Inserts the run itself.
     pub(super) fn insert_run(
         path: &Path,
         connection: Connection,
@@ -118,7 +118,7 @@ impl RunRowWriter {
         Ok(Self { path, connection, run, key, names: NameKeyCache::default() })
     }
 
-    /// All of them, or none.
+    /// Stores all of these rows, or none.
     pub(super) fn store(&mut self, group: &[WriterRow]) -> StoreResult<()> {
         if group.is_empty() {
             return Ok(());
@@ -304,13 +304,13 @@ fn metrics_to_json(numbers: &StoredMetricMap) -> Sql<String> {
     serde_json::to_string(numbers).map_err(conversion_error)
 }
 
-/// Maps from names to numbers can always be written.
+/// For an error that cannot occur: maps from names to numbers can always be encoded.
 fn conversion_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
 fn ms_to_us(milliseconds: f64) -> i64 {
-    // What is not a number becomes 0, what is too large the largest.
+    // The cast turns NaN into 0, and too large values into the largest.
     (milliseconds * 1e3).round() as i64
 }
 

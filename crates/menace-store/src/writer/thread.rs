@@ -8,28 +8,28 @@ use std::time::{Duration, Instant};
 use super::rows::{RunRowWriter, WriterRow};
 use crate::StoreError;
 
-/// The most rows of one transaction: other writers must not wait long.
+/// The most rows of one transaction, so that other writers do not wait long.
 const MAX_ROWS_PER_TRANSACTION: usize = 512;
-/// How long a row may wait for others, unless a caller waits for it to be stored: a transaction
-/// for each row costs three times as much.
+/// How long a row may wait for further rows, unless a caller waits for it to be stored. One
+/// transaction per row costs three times as much.
 const MAX_ROW_DELAY: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 pub(super) enum WriterMessage {
     Row(Box<WriterRow>),
-    /// Answers once all that came before is stored.
+    /// Replies once all earlier rows are stored.
     Flush(SyncSender<()>),
 }
 
-/// What senders may know of the thread.
+/// The part of the thread's state that senders read.
 #[derive(Debug, Default)]
 pub(super) struct WriterState {
     pub(super) stored: AtomicU64,
     pub(super) failed: OnceLock<Arc<StoreError>>,
 }
 
-/// Ends when there are no senders any more, or when something could not be stored: by then
-/// `state` holds the reason, and sending fails.
+/// Ends when there are no senders any more, or when a row could not be stored: then `state` has the
+/// error, and sending fails.
 pub(super) fn run_writer(
     mut rows: RunRowWriter,
     receiver: &Receiver<WriterMessage>,
@@ -38,13 +38,13 @@ pub(super) fn run_writer(
     while let Ok(first) = receiver.recv() {
         let (group, flush) = collect_batch(first, receiver);
         if let Err(error) = rows.store(&group) {
-            // Set once: this is the only place, and it ends the thread.
+            // Set only here, right before the thread ends.
             let _ = state.failed.set(Arc::new(error));
             return;
         }
         state.stored.fetch_add(group.len() as u64, Ordering::AcqRel);
         if let Some(flush) = flush {
-            // The receiver may have given up.
+            // The receiver may have given up waiting.
             let _ = flush.send(());
         }
     }

@@ -1,5 +1,6 @@
 //! What pages ask for: facts of runs, failures by filter, calls page by page, a run that goes on.
 
+use menace_model::WeaknessKind;
 use menace_store::{
     CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder, PageRange,
     RunEndRecord, RunId, RunSortOrder, RunStatus, StoreTotals,
@@ -108,7 +109,7 @@ fn failures_are_found_page_by_page() {
     let text = |text: &str| FailureFilter { text: Some(text.into()), ..FailureFilter::default() };
     assert_eq!(ids(&text("100% OF 3"), FailureSortOrder::LastSeen, false, ALL_ROWS), ["f3"]);
     assert_eq!(store.failure_count(&text("100_")).unwrap(), 0, "an underscore is an underscore");
-    assert_eq!(store.failure_kinds().unwrap(), [("unhandled".to_owned(), 4)]);
+    assert_eq!(store.failure_kinds().unwrap(), [(WeaknessKind::Unhandled, 4)]);
     let none = FailureFilter { run: Some(RunId("r-9".into())), ..all };
     assert_eq!(store.failure_count(&none).unwrap(), 0);
     let (seen, count) = store.latest_occurrences(&failure("f4").id, 10).unwrap();

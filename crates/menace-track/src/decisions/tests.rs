@@ -77,7 +77,7 @@ fn forecasts_better_than_the_last_value_lower_the_threshold_and_worse_ones_raise
         decide(RoiHistory { predicted_roi, ..history.clone() }, &ConvergenceRules::default())
             .roi_tolerance
     };
-    // The last value is off by 0.675 on average.
+    // Predicting the last value has an error of 0.675 on average.
     assert!(tolerance(0.8, &history) > 0.0102);
     assert!(tolerance(-0.3, &history) < 0.0085);
     let trusted = decide(
@@ -96,7 +96,7 @@ fn modules_that_cancel_each_other_out_keep_a_run_going() {
     let tracker = Tracker::new(history);
     let both = tracker.decide_convergence(&ConvergenceRules::default(), ["up.py", "down.py"]);
     assert!(both.roi.is_yes() && !both.converged, "{both:?}");
-    // One of which too little is known keeps it going, too.
+    // A module with too little history prevents convergence, too.
     let new = tracker.decide_convergence(&ConvergenceRules::default(), ["new.py"]);
     assert!(new.roi.is_yes() && !new.converged);
     assert!(tracker.decide_convergence(&ConvergenceRules::default(), []).converged);

@@ -13,9 +13,9 @@ use super::{CallBudget, MeasuredScenario, ResourcePrices};
 /// Calls of one section under one or more scenarios.
 pub(super) struct SectionCalls<'a> {
     pub(super) cells: Vec<(&'a MeasuredScenario, &'a CallTally)>,
-    /// All of the section's calls under the baseline, whether among the cells or not.
+    /// The section's calls under the baseline, whether or not they are among `cells`.
     pub(super) baseline: Vec<&'a CallTally>,
-    /// Distinct confirmed ones.
+    /// Number of distinct confirmed failures.
     pub(super) failures: usize,
     pub(super) severity: f64,
     pub(super) prices: &'a ResourcePrices,
@@ -28,7 +28,8 @@ impl SectionCalls<'_> {
         let mut metrics = MetricValues::default();
         metrics.set("adaptability", self.coverage);
         if self.reached_calls() == 0 {
-            // Failures without calls that were counted: of an exploration, or of a construction.
+            // Failures can come from calls that are not counted here: exploring, or constructing a
+            // receiver.
             if self.failures > 0 {
                 metrics.set("risk_index", self.risk_index());
             }
@@ -125,7 +126,8 @@ impl SectionCalls<'_> {
     }
 
     fn network_latency(&self) -> Option<f64> {
-        // A section's own value would be that of its scenarios, which says nothing about it.
+        // Only for a single scenario: across scenarios a section would show their conditions, not
+        // its own.
         match self.cells.as_slice() {
             [(scenario, _)] => scenario.round_trip_ms.filter(|trip| *trip >= 0.0),
             _ => None,
@@ -141,7 +143,7 @@ impl SectionCalls<'_> {
             tallies = self.cells.iter().map(|(_, tally)| *tally).collect();
         }
         let mut costs = CallCosts::default();
-        // Traced calls are slower: they count only where there are no others.
+        // Traced calls are slower, and are used only where there are no others.
         let has_plain = tallies.iter().any(|tally| tally.untraced.cpu_ns.count() > 0);
         for tally in &tallies {
             costs.merge(if has_plain { &tally.untraced } else { &tally.traced });
@@ -154,7 +156,7 @@ impl SectionCalls<'_> {
         metrics.set("energy_consumption", joules);
         metrics.set("revenue", revenue);
         let Some(typical) = TypicalCallUsage::from_costs(&costs) else {
-            // Nothing useful was done, at whatever price.
+            // No call was answered, so nothing was gained, whatever it cost.
             metrics.set("efficiency", 0.0);
             metrics.set("throughput", 0.0);
             metrics.set("profitability", -energy_cost(joules, self.prices));

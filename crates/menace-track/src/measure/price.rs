@@ -1,4 +1,4 @@
-//! What resources cost and what a successful call is worth, in credits.
+//! Prices of resources and the value of a successful call, in credits.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +7,22 @@ use crate::tally::CallCosts;
 const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
 const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 const JOULES_PER_KWH: f64 = 3.6e6;
-/// A call waits that long for the processor on a busy machine; it is not its own doing.
+/// Waiting that is not charged: on a busy machine a call waits this long for the processor.
 const FREE_WAIT_S: f64 = 0.01;
 
-/// In credits: a second of a processor is one.
+/// Prices in credits; a second of a processor costs one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResourcePrices {
     pub cpu_second: f64,
-    /// A GiB of memory for a second.
+    /// One GiB of memory for one second.
     pub gib_second: f64,
-    /// A GiB read or written.
+    /// One GiB read or written.
     pub io_gib: f64,
-    /// A second in which the caller waits and the processor does something else.
+    /// One second in which the call waits and the processor is free.
     pub wait_second: f64,
     pub kwh: f64,
-    /// What a call that is answered is worth.
+    /// The value of an answered call.
     pub successful_call: f64,
 }
 
@@ -42,9 +42,9 @@ impl Default for ResourcePrices {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallBudget {
-    /// A call that costs as many credits is half as efficient as one that costs nothing.
+    /// The cost at which a call is half as efficient as a free one.
     pub per_call: f64,
-    /// What a busy core takes, where no meter can be read.
+    /// Power of a busy core, used where there is no meter.
     pub watts_per_core: f64,
 }
 
@@ -54,7 +54,7 @@ impl Default for CallBudget {
     }
 }
 
-/// What a typical call took.
+/// The usage of a typical call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TypicalCallUsage {
     cpu_s: f64,
@@ -65,9 +65,9 @@ pub(super) struct TypicalCallUsage {
 }
 
 impl TypicalCallUsage {
-    /// None when no call was answered.
+    /// `None` when no call was answered.
     pub(super) fn from_costs(costs: &CallCosts) -> Option<Self> {
-        // The lower quarter: delays only ever add.
+        // The lower quartile, since delays only ever add to the difference.
         let least = costs.wall_ns.quantile(25)? as f64 - costs.cpu_ns.quantile(25)? as f64;
         Some(Self {
             cpu_s: costs.cpu_ns.median()? as f64 * SECONDS_PER_NANOSECOND,

@@ -50,7 +50,7 @@ fn tally(calls: &[(InputIntent, Verdict, bool)]) -> CallTally {
     tally
 }
 
-/// So many calls returned, so many raised without being attributed.
+/// A tally of calls that returned, and calls that raised without being attributed.
 fn tally_of_answers(returned: usize, raised: usize) -> CallTally {
     let good = [(InputIntent::Valid, Verdict::Returned, false)].repeat(returned);
     let bad = [(InputIntent::Valid, Verdict::Raised, false)].repeat(raised);
@@ -108,7 +108,7 @@ fn measure_sample(
     })
 }
 
-/// Metrics of the section `pay` alone.
+/// Metrics of the section `pay`.
 fn section_metrics(cells: &[TalliedCell]) -> MetricValues {
     measure_sample(&[facts(&["pay"])], cells, &[]).sections[&section("pay")].clone()
 }

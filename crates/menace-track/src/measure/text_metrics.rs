@@ -4,14 +4,15 @@ use menace_model::{FindingConfidence, FindingSeverity, StaticFinding};
 
 use crate::{MetricValues, ModuleFacts};
 
-/// A finding of the worst kind in a hundred lines halves the score.
+/// One finding of the greatest weight per hundred lines halves the score.
 const WORST_FINDING_WEIGHT: f64 = 9.0;
-/// Smaller modules count as having so many lines: in ten, one finding would be all there is.
+/// Smaller modules count as having this many lines: in ten lines, one finding would dominate the
+/// score.
 const MIN_SCORED_LINES: u32 = 100;
-/// A lint for every ten statements halves the score.
+/// One lint finding for every ten statements halves the score.
 const STATEMENTS_PER_LINT: f64 = 10.0;
 
-/// Adds what is known; a module that could not be read has no text to measure.
+/// Adds the metrics of the source text; a module that could not be read has none.
 pub(super) fn add_text_metrics(metrics: &mut MetricValues, module: &ModuleFacts) {
     metrics.set("patch_complexity", module.patch_complexity.filter(|points| *points >= 0.0));
     let numbers = &module.numbers;
@@ -20,7 +21,7 @@ pub(super) fn add_text_metrics(metrics: &mut MetricValues, module: &ModuleFacts)
     }
     let weights =
         module.findings.iter().filter(|finding| finding.is_bandit_rule()).map(finding_weight);
-    // Logical lines, so that formatting and comments change nothing.
+    // Logical lines, so that formatting and comments do not matter.
     let hundreds = f64::from(numbers.lines.lloc.max(MIN_SCORED_LINES)) / 100.0;
     let density = weights.sum::<f64>() / hundreds;
     metrics.set("security_score", 1.0 / (1.0 + density / WORST_FINDING_WEIGHT));
@@ -30,7 +31,7 @@ pub(super) fn add_text_metrics(metrics: &mut MetricValues, module: &ModuleFacts)
     metrics.set("shannon_entropy", numbers.entropy.max(0.0));
 }
 
-/// Severity × confidence, at most 9.
+/// Severity × confidence of a finding, at most 9.
 pub(crate) fn finding_weight(finding: &StaticFinding) -> f64 {
     let severity = match finding.severity {
         FindingSeverity::Low => 1.0,

@@ -1,10 +1,10 @@
-//! The page `docs/metrics.md`.
+//! Renders `docs/metrics.md`.
 
 use super::{METRICS, MetricDirection};
 
 const PAGE_TEMPLATE: &str = include_str!("page.md");
 
-/// The whole page.
+/// The complete page.
 pub fn render_markdown() -> String {
     let mut table = String::from(
         "| metric | unit | range | better | smallest scope | definition |\n\

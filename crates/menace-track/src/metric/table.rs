@@ -19,7 +19,7 @@ macro_rules! metrics {
     };
 }
 
-/// In the order in which people read them: behaviour, cost, code, value.
+/// Ordered by topic: behaviour, cost, code, value.
 pub const METRICS: &[MetricDefinition] = metrics! {
     "reliability", "share", Share, Up, Cell:
         "Calls with valid inputs under the baseline that returned, of all of these but those \

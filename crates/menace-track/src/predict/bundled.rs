@@ -1,7 +1,8 @@
 //! The predictors that come with Menace.
 //!
-//! Two that model a metric, one for plain metrics and one for synergy, and two humble ones that are
-//! hard to beat on short histories. Invariant: a value never leaves the range that its metric has.
+//! Two of them model a metric, one for plain metrics and one for synergy; two are simple baselines
+//! that are hard to beat on short histories. Invariant: a value never leaves the range of its
+//! metric.
 
 use super::{ForecastModelCache, MetricPredictor};
 use crate::metric::{MetricRange, find_metric};
@@ -11,9 +12,9 @@ use crate::stats::describe::is_usable;
 use crate::stats::forecast::ForecastOptions;
 use crate::stats::smoothing::ExponentialSmoothing;
 
-/// Values that a model looks at: older ones say little and cost time.
+/// The newest values that a model uses: older ones add cost, and little information.
 const MAX_MODEL_VALUES: usize = 60;
-/// The orders that are tried: there are dozens of metrics to be predicted after each cycle.
+/// The orders that are tried: few, since dozens of metrics are predicted after each cycle.
 const PREDICTOR_ORDER_GRID: ArimaOrderGrid = ArimaOrderGrid { p: 1, d: 1, q: 1 };
 
 const SYNERGY_PREFIX: &str = "synergy_";
@@ -21,13 +22,13 @@ const SYNERGY_PREFIX: &str = "synergy_";
 /// The predictors that come with Menace.
 #[derive(Debug, Clone, Copy)]
 pub enum BundledPredictor {
-    /// Models every metric that is no synergy: by ARIMA, or by a line where the history is short.
+    /// Models every metric except synergy: by ARIMA, or by a line while the history is short.
     ModelledMetrics,
-    /// The same of `synergy_roi` and every `synergy_<metric>`.
+    /// Models `synergy_roi` and every `synergy_<metric>` in the same way.
     ModelledSynergy,
-    /// Says that everything stays as it is.
+    /// Predicts the last value.
     LastValue,
-    /// Says that a metric returns to its smoothed level.
+    /// Predicts the exponentially smoothed level.
     SmoothedValue,
 }
 
@@ -70,7 +71,7 @@ impl MetricPredictor for BundledPredictor {
     }
 }
 
-/// A line goes on for ever; a share does not.
+/// Clamps an extrapolated value to the range of its metric.
 pub(super) fn clamp_to_range(name: &str, value: f64) -> Option<f64> {
     let value = match find_metric(name).map(|metric| metric.range) {
         Some(MetricRange::Share) => value.clamp(0.0, 1.0),

@@ -1,4 +1,4 @@
-//! Predictions of plugins, as the answers of a predictor.
+//! A predictor whose answers a plugin has sent.
 //!
 //! Invariant: an answer stays within the range of its metric, as those of the bundled predictors
 //! do.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::bundled::clamp_to_range;
 use super::{ForecastModelCache, MetricPredictor};
 
-/// The answers of one plugin for the next cycle.
+/// One plugin's predictions for the next cycle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternalPredictor {
     name: String,

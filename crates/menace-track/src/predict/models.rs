@@ -1,7 +1,7 @@
-//! Models that were chosen, kept for as long as their histories stay the same.
+//! A cache of forecast models, which are kept until their history changes.
 //!
-//! Choosing one is what costs; it belongs to [`CachingForecaster`]. Invariant: keeping models
-//! changes no forecast.
+//! [`CachingForecaster`] chooses models, which is the expensive part. Invariant: the cache changes
+//! no forecast.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::stats::forecast::{CachingForecaster, ForecastOptions, MetricForecast,
 pub struct ForecastModelCache(BTreeMap<(&'static str, String), CachingForecaster>);
 
 impl ForecastModelCache {
-    /// The forecast of a history, by the model that `owner` has of the metric.
+    /// Forecasts a history with the model that `owner` has for the metric.
     pub fn forecast(
         &mut self,
         owner: &'static str,
@@ -25,12 +25,12 @@ impl ForecastModelCache {
         model.forecast(history, resources, outlook)
     }
 
-    /// How often models had to be chosen.
+    /// How often a model was chosen.
     pub fn models_chosen(&self) -> usize {
         self.0.values().map(CachingForecaster::models_chosen).sum()
     }
 
-    /// How many values these were chosen from, all together: what models cost.
+    /// How many values models were chosen from in all, as a measure of cost.
     pub fn values_modelled(&self) -> usize {
         self.0.values().map(CachingForecaster::values_modelled).sum()
     }

@@ -1,27 +1,27 @@
 //! Finds the metrics that keep a module from the best RAROI of its profile.
 //!
-//! Invariant: each hint names what it would gain at most, the largest first, and nothing that would
-//! gain nothing.
+//! Invariant: each bottleneck names the largest possible gain; the largest comes first, and none is
+//! without a gain.
 
 use serde::{Deserialize, Serialize};
 
 use super::{RoiBreakdown, RoiRisk};
 
-/// Gains below this are no bottleneck.
+/// Smaller gains are not reported.
 const MIN_BOTTLENECK_GAIN: f64 = 0.005;
 
-/// One thing that holds a module back.
+/// A metric or factor that limits a module's RAROI.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoiBottleneck {
     /// A metric of the profile, or `risk`, `stability`, `veto`.
     pub what: String,
-    /// By how much ROI or RAROI would rise without it.
+    /// How much ROI or RAROI would rise without it.
     pub gain: f64,
-    /// What to do about it.
+    /// A hint for the user.
     pub hint: String,
 }
 
-/// What holds a module back, the worst first.
+/// The bottlenecks of a module, the worst first.
 pub fn find_bottlenecks(roi: &RoiBreakdown, risk: &RoiRisk) -> Vec<RoiBottleneck> {
     let mut found: Vec<RoiBottleneck> = Vec::new();
     let mut add = |what: &str, gain: f64, hint: String| {
@@ -31,7 +31,7 @@ pub fn find_bottlenecks(roi: &RoiBreakdown, risk: &RoiRisk) -> Vec<RoiBottleneck
     };
     for term in &roi.terms {
         let (Some(scaled), Some(value)) = (term.scaled, term.value) else { continue };
-        // A metric with a positive weight is best at 1, a cost at 0.
+        // A term is best at 1 for a positive weight, and at 0 for a negative one (a cost).
         let gain = if term.weight >= 0.0 {
             term.weight * (1.0 - scaled)
         } else {
@@ -45,7 +45,7 @@ pub fn find_bottlenecks(roi: &RoiBreakdown, risk: &RoiRisk) -> Vec<RoiBottleneck
         let hint = format!("ROI is capped by {}", roi.vetoes.join(" and "));
         add("veto", sum - roi.value, hint);
     }
-    // The share of a positive return that each factor of RAROI takes away, others as they are.
+    // How much each factor of RAROI takes from a positive ROI, with the other factors unchanged.
     let whole = roi.value.max(0.0);
     let part = |value: f64| value.clamp(0.0, 1.0);
     let kept = 1.0 - part(risk.rollback_probability) * part(risk.impact_severity);

@@ -1,4 +1,4 @@
-//! How bad it is when something goes wrong in a module: `IMPACT_SEVERITY_CONFIG`.
+//! The impact table (`IMPACT_SEVERITY_CONFIG`): how severe failures in a module are.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 const SHIPPED_IMPACT_YAML: &str = include_str!("impact_severity.yaml");
 const DEFAULT_KEY: &str = "default";
-/// Kinds of workflows, which are asked for in place of a path.
+/// Keys that are kinds of workflows instead of paths.
 const WORKFLOW_KINDS: [&str; 3] = ["experimental", "standard", "critical"];
 
 #[derive(Debug, Error, PartialEq)]
@@ -29,23 +29,23 @@ pub struct ImpactTable {
 }
 
 impl ImpactTable {
-    /// The one that comes with Menace.
+    /// The table that comes with Menace.
     pub fn shipped() -> Self {
         let mut table = Self { exact: BTreeMap::new(), globs: BTreeMap::new(), default: 0.5 };
         table.read(SHIPPED_IMPACT_YAML).expect("the shipped table is tested");
         table
     }
 
-    /// The shipped one with what a user's `text` says laid over it.
+    /// The shipped table, with the user's entries replacing its own.
     pub fn parse(text: &str) -> Result<Self, ImpactTableError> {
         let mut table = Self::shipped();
         table.read(text)?;
         Ok(table)
     }
 
-    /// Of a module: its path, its name, the longest glob that fits, or the default.
+    /// The severity of a module: by its path, its name, the longest matching glob, or the default.
     pub fn severity(&self, path: &str, name: &str) -> f64 {
-        // A kind of workflow says nothing of a module that happens to have its name.
+        // A module may have the name of a kind of workflow, whose severity is not meant for it.
         let by_name = self.exact.get(name).filter(|_| !WORKFLOW_KINDS.contains(&name));
         let exact = self.exact.get(path).or(by_name);
         exact.copied().unwrap_or_else(|| {

@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::profiles::RoiProfileError;
 use super::veto::RoiVeto;
 use crate::measure::{CallBudget, ResourcePrices};
-use crate::metric::{MetricDirection, closest_metric, find_metric};
+use crate::metric::{METRICS, MetricDirection, find_metric};
 
-/// The weights of a profile may miss 1 by rounding only.
+/// How far the weights of a profile may miss a sum of 1, for rounding.
 const WEIGHT_SUM_TOLERANCE: f64 = 1e-6;
 
-/// Checked: weights add up, signs are right, every name is known.
+/// A validated profile: weights add up to 1, signs are right, all names are known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoiProfile {
     name: String,
@@ -25,7 +25,7 @@ pub struct RoiProfile {
     budget: CallBudget,
 }
 
-/// As written in the file.
+/// A profile as it is written in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RoiProfileFile {
@@ -51,7 +51,7 @@ impl RoiProfile {
         &self.description
     }
 
-    /// As [`super::RoiProfiles::parse`] reads it: stored with each run.
+    /// The profile in the form that [`super::RoiProfiles::parse`] reads; stored with each run.
     pub fn to_json(&self) -> Value {
         let Self { name: _, description: about, weights, scales, vetoes, prices, budget } = self;
         serde_json::json!(RoiProfileFile {
@@ -70,7 +70,7 @@ impl RoiProfile {
         Self::validate(name, written, &[])
     }
 
-    /// In the order of the names.
+    /// The weights in the order of metric names.
     pub fn weights(&self) -> impl Iterator<Item = (&str, f64)> {
         self.weights.iter().map(|(metric, weight)| (metric.as_str(), *weight))
     }
@@ -87,7 +87,7 @@ impl RoiProfile {
         &self.budget
     }
 
-    /// The value that the weight is applied to, between -1 and 1.
+    /// The value that the weight is multiplied with, between -1 and 1.
     pub fn scale_value(&self, metric: &str, value: f64) -> f64 {
         match self.scales.get(metric) {
             Some(half) => value / (value.abs() + half),
@@ -95,7 +95,7 @@ impl RoiProfile {
         }
     }
 
-    /// `custom` are the names of metrics that plugins measure.
+    /// `custom`: the names of metrics that plugins measure.
     pub(super) fn validate(
         name: &str,
         written: RoiProfileFile,
@@ -107,14 +107,12 @@ impl RoiProfile {
             if find_metric(asked).is_some() || custom.contains(&asked) {
                 return Ok(());
             }
-            let suggestion = closest_metric(asked, custom.iter().copied());
+            let names = METRICS.iter().map(|metric| metric.name).chain(custom.iter().copied());
             Err(RoiProfileError::UnknownMetric {
                 profile: profile(),
                 metric: asked.to_owned(),
-                suggestion: match suggestion {
-                    Some(name) => format!("did you mean `{name}`?"),
-                    None => "docs/metrics.md lists them".to_owned(),
-                },
+                suggestion: menace_model::suggest_names(asked, names)
+                    .unwrap_or_else(|| "docs/metrics.md lists them".to_owned()),
             })
         };
         for name in weights.keys().chain(scales.keys()) {
@@ -148,7 +146,7 @@ impl RoiProfile {
                 half: *half,
             });
         }
-        // Whatever is not a number makes the sum none, too.
+        // A weight that is NaN makes the sum NaN.
         let sum: f64 = weights.values().map(|weight| weight.abs()).sum();
         if (sum - 1.0).abs() > WEIGHT_SUM_TOLERANCE || sum.is_nan() {
             return Err(RoiProfileError::Sum { profile: profile(), sum });

@@ -1,4 +1,4 @@
-//! All profiles: the shipped ones, and a user's in their place.
+//! All profiles: the shipped ones, overridden by the user's.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ struct RoiProfilesFile {
 impl RoiProfiles {
     pub const DEFAULT_NAME: &'static str = "default";
 
-    /// Those that come with Menace.
+    /// The profiles that come with Menace.
     pub fn shipped() -> Self {
         Self::parse(SHIPPED_PROFILES_YAML, &[]).expect("the shipped profiles are tested")
     }
@@ -67,7 +67,7 @@ impl RoiProfiles {
         checked.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The same, with those of a user in place of those of the same name.
+    /// Replaces profiles by the user's of the same name, and adds the others.
     #[must_use]
     pub fn with_overrides(mut self, user: Self) -> Self {
         self.0.extend(user.0);

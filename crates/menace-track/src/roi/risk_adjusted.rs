@@ -1,8 +1,8 @@
-//! RAROI: ROI adjusted for risk, and how far a forecast of it can be trusted.
+//! RAROI: ROI adjusted for risk, and the confidence in forecasts of it.
 
 use crate::series::{last_values, population_deviation};
 
-/// Deltas that stability is measured on.
+/// How many of the last deltas stability is computed from.
 const STABILITY_CYCLES: usize = 10;
 
 /// The factors between ROI and RAROI; each from 0 to 1.
@@ -10,16 +10,16 @@ const STABILITY_CYCLES: usize = 10;
 pub struct RoiRisk {
     /// Probability that the change has to be rolled back.
     pub rollback_probability: f64,
-    /// How bad that would be.
+    /// How severe that would be.
     pub impact_severity: f64,
-    /// How little ROI has varied.
+    /// 1 for an ROI that does not vary.
     pub stability: f64,
-    /// Its `safety_rating`.
+    /// The metric `safety_rating`.
     pub safety: f64,
 }
 
 impl Default for RoiRisk {
-    /// No risk is known.
+    /// The factors when no risk is known.
     fn default() -> Self {
         Self { rollback_probability: 0.0, impact_severity: 0.0, stability: 1.0, safety: 1.0 }
     }

@@ -1,4 +1,4 @@
-//! Vetoes such as `safety_rating < 0.5`: conditions that no gain outweighs.
+//! Vetoes such as `safety_rating < 0.5`: conditions under which ROI is capped at 0.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,13 +21,13 @@ pub enum VetoComparison {
 }
 
 impl VetoComparison {
-    /// Longer signs first: each is looked for in turn.
+    /// Longer signs come first, because they are searched in this order.
     const COMPARISON_SIGNS: [(&'static str, Self); 4] =
         [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
 }
 
 impl RoiVeto {
-    /// What was not measured is not vetoed.
+    /// Whether the veto holds; not for a metric that was not measured.
     pub fn applies(&self, metrics: &MetricValues) -> bool {
         metrics.get(&self.metric).is_some_and(|value| match self.comparison {
             VetoComparison::Below => value < self.bound,

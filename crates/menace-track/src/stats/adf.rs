@@ -1,8 +1,8 @@
 //! The augmented Dickey–Fuller test: does a series return to its mean?
 //!
-//! With a constant, lags chosen by AIC among those that Schwert (1989) allows, and the p-value from
-//! MacKinnon's response surfaces (1994). Invariant: no answer for a series on which the regression
-//! has none (too short, constant, or explained without rest).
+//! The regression has a constant; lags are chosen by AIC among those that Schwert (1989) allows;
+//! the p-value is from MacKinnon's response surfaces (1994). Invariant: `None` for a series without
+//! a regression (too short, constant, or fitted without residuals).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,10 @@ use super::least_squares::{DesignMatrix, nested_residual_sums, solve};
 /// The outcome of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DickeyFullerTest {
-    /// The t of the level's coefficient: the further below zero, the more the series returns.
+    /// The t statistic of the level's coefficient: the more negative, the stronger the return to
+    /// the mean.
     pub statistic: f64,
-    /// The probability of such a statistic when there is a unit root.
+    /// The probability of such a statistic for a series with a unit root.
     pub p_value: f64,
     /// Lagged differences in the regression.
     pub lags: usize,
@@ -25,20 +26,20 @@ pub struct DickeyFullerTest {
 
 /// Tests for a unit root; a small p-value speaks for a stationary series.
 ///
-/// Missing values are left out, as if the series had none there.
+/// Missing values are left out; their neighbours become adjacent.
 pub fn adf_test(series: &[f64]) -> Option<DickeyFullerTest> {
     let series = drop_missing(series);
     if is_constant(&series) {
         return None;
     }
-    // Two of what is left after halving go to the constant and the difference.
+    // As in statsmodels: half of the values, less one each for the constant and the difference.
     let allowed = (series.len() / 2).checked_sub(2)?;
     let schwert = (12.0 * (series.len() as f64 / 100.0).powf(0.25)).ceil();
     #[expect(clippy::cast_sign_loss, reason = "the root of a length is not negative")]
     let most = allowed.min(schwert as usize);
     let changes: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
 
-    // Lags that repeat each other have no regression: fewer of them may.
+    // Where lagged differences are linearly dependent there is no regression: fewer lags are tried.
     let lags = (0..=most).rev().find_map(|most| select_lag(&series, &changes, most))?;
     let (matrix, target) = build_regression(&series, &changes, lags);
     let samples = target.len();
@@ -70,7 +71,7 @@ fn build_regression(series: &[f64], changes: &[f64], lags: usize) -> (DesignMatr
     (DesignMatrix { columns }, changes[lags..].to_vec())
 }
 
-/// The number of lags with the smallest AIC, all judged on the rows that the longest leaves.
+/// The number of lags with the smallest AIC; all are compared on the rows of the longest.
 fn select_lag(series: &[f64], changes: &[f64], most: usize) -> Option<usize> {
     let (matrix, target) = build_regression(series, changes, most);
     let rows = target.len() as f64;

@@ -1,19 +1,19 @@
 //! Gradient-boosted regression trees with squared loss.
 //!
-//! Friedman's (2001) algorithm with exact splits and nothing random; small enough to be read, which
-//! the crates for it are not, and equal to scikit-learn's. Invariant: predictions stay within the
-//! range that sums of leaf means allow, whatever the features.
+//! Friedman's (2001) algorithm with exact splits and no randomness; equal to scikit-learn's, and
+//! much smaller than crates that have it. Invariant: predictions stay within the range of sums of
+//! leaf means, whatever the features.
 
 use serde::{Deserialize, Serialize};
 
-/// How many trees, how deep, and how far each of them is followed.
+/// Number and depth of trees, and the learning rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BoostingParams {
-    /// Trees.
+    /// Number of trees.
     pub trees: usize,
-    /// Questions from root to leaf.
+    /// Splits from root to leaf.
     pub depth: usize,
-    /// The share of each tree's answer that counts.
+    /// The learning rate: each tree's prediction is multiplied with it.
     pub rate: f64,
 }
 
@@ -42,7 +42,7 @@ impl BoostingNode {
         match self {
             Self::Leaf(value) => *value,
             Self::Split { feature, threshold, below, above } => {
-                // A feature that is missing goes where a large one would.
+                // A missing feature goes to the branch of large values.
                 let goes_below = features.get(*feature).is_some_and(|value| value <= threshold);
                 if goes_below { below.predict(features) } else { above.predict(features) }
             }
@@ -51,7 +51,7 @@ impl BoostingNode {
 }
 
 impl BoostedTrees {
-    /// Fits rows of equally many features to targets; without rows, it answers zero.
+    /// Fits rows of equal length to targets; without rows the model predicts zero.
     pub fn fit(rows: &[Vec<f64>], targets: &[f64], growth: BoostingParams) -> Self {
         let start = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
         let mut rest: Vec<f64> = targets.iter().map(|target| target - start).collect();
@@ -93,7 +93,7 @@ fn fit_tree(rows: &[Vec<f64>], residuals: &[f64], chosen: &[usize], depth: usize
     }
 }
 
-/// The question that takes most of the squared error away; `None` if none takes any.
+/// The split that reduces the squared error most; `None` if none reduces it.
 fn best_split(rows: &[Vec<f64>], rest: &[f64], chosen: &[usize]) -> Option<(usize, f64)> {
     let total: f64 = chosen.iter().map(|row| rest[*row]).sum();
     let count = chosen.len() as f64;
@@ -117,7 +117,8 @@ fn best_split(rows: &[Vec<f64>], rest: &[f64], chosen: &[usize]) -> Option<(usiz
             let score = below * below / place as f64 + above * above / (count - place as f64);
             if best.is_none_or(|(most, _, _)| score > most) {
                 let middle = f64::midpoint(low, high);
-                // Rounding may give the upper value, which has to stay above.
+                // By rounding, the middle may equal the upper value, which has to stay above the
+                // threshold.
                 best = Some((score, feature, if middle < high { middle } else { low }));
             }
         }

@@ -1,8 +1,8 @@
 //! Selects the regression model that predicts held-out rows best.
 //!
-//! Ridge regressions of several penalties and boosted trees are compared on held-out parts. When to
-//! train again belongs to [`super::truth`]. Invariant: the choice depends on the samples and their
-//! order only.
+//! Ridge regressions with several penalties and boosted trees are compared by cross-validation.
+//! [`super::truth`] decides when to train again. Invariant: the choice depends on the samples and
+//! their order only.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +10,12 @@ use super::boosting::{BoostedTrees, BoostingParams};
 use super::describe::is_usable;
 use super::ridge::RidgeRegression;
 
-/// The penalties that are tried.
+/// The penalties of the ridge regressions.
 pub const RIDGE_PENALTIES: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
 /// Parts that the samples are split into, each held out once.
 pub const CROSS_VALIDATION_FOLDS: usize = 5;
 
-/// Features and the value that was really reached with them.
+/// Features, and the actual values for them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CalibrationSample {
     /// Equally long rows of usable features.
@@ -25,7 +25,8 @@ pub struct CalibrationSample {
 }
 
 impl CalibrationSample {
-    /// Keeps the rows that have all features and a target; the first such row sets the length.
+    /// Keeps the rows with all features and a target; the first such row sets the number of
+    /// features.
     pub fn from_complete_rows(rows: &[Vec<f64>], targets: &[f64]) -> Self {
         let mut sample = Self::default();
         for (row, target) in rows.iter().zip(targets) {
@@ -56,7 +57,7 @@ pub enum CalibrationKind {
     Boosted,
 }
 
-/// How far one kind was off on held-out rows.
+/// The error of one kind on held-out rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationScore {
     /// The kind.
@@ -68,7 +69,7 @@ pub struct CalibrationScore {
 /// A trained model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum CalibrationModel {
-    /// Ridge regression, with the means and deviations that its features are brought to.
+    /// Ridge regression on standardised features.
     Ridge {
         /// The regression.
         model: RidgeRegression,
@@ -116,7 +117,7 @@ impl CalibrationModel {
     }
 }
 
-/// Features in units of their deviation; what is missing counts as average.
+/// Standardised features; a missing one becomes the mean.
 fn standardise(features: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
     scales
         .iter()
@@ -132,8 +133,8 @@ fn standardise(features: &[f64], scales: &[(f64, f64)]) -> Vec<f64> {
 
 /// The errors of every kind on held-out rows, best first; empty below two rows.
 ///
-/// The rows are cut, in their order, into [`CROSS_VALIDATION_FOLDS`] parts whose sizes differ by
-/// one at most.
+/// The rows are split, in their order, into [`CROSS_VALIDATION_FOLDS`] parts whose sizes differ by
+/// at most one.
 pub fn cross_validate(sample: &CalibrationSample) -> Vec<CalibrationScore> {
     let count = sample.rows.len();
     if count < 2 {

@@ -1,6 +1,6 @@
-//! When gains have converged: diminishing returns, and the thresholds that follow the data.
+//! Decides when gains have converged, and computes thresholds that follow the data.
 //!
-//! Which modules to skip belongs to `menace-loop`. Invariant: too short a history ends nothing, and
+//! `menace-loop` decides which modules to skip. Invariant: too short a history ends nothing, and
 //! its thresholds are zero.
 
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,19 @@ use super::describe::{ExponentialAverage, drop_missing, is_usable, mean, sample_
 use super::distribution::t_cdf;
 use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
-/// Values below which a threshold cannot follow from a history.
+/// The fewest values from which a threshold is computed.
 pub const MIN_HISTORY_SAMPLES: usize = 3;
 
 /// When a module's returns count as diminished.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DiminishingReturnsRule {
-    /// The mean gain, up or down, within which nothing is gained (`ROI_THRESHOLD`).
+    /// The absolute mean gain below which gains count as nothing (`ROI_THRESHOLD`).
     pub threshold: f64,
-    /// The last cycles that are looked at (`ROI_CYCLES`).
+    /// How many of the last cycles are tested (`ROI_CYCLES`).
     pub consecutive: usize,
-    /// The standard deviation above which gains are too restless to say.
+    /// The standard deviation above which gains vary too much for a decision.
     pub epsilon: f64,
-    /// How sure the test must be (`ROI_CONFIDENCE`).
+    /// The confidence of the test (`ROI_CONFIDENCE`).
     pub confidence: f64,
 }
 
@@ -31,11 +31,11 @@ impl Default for DiminishingReturnsRule {
     }
 }
 
-/// Whether the last gains are all but nothing.
+/// Whether the last gains are close to zero.
 ///
-/// The mean of the last `consecutive` deltas lies within the threshold, their standard deviation
-/// below epsilon, and both one-sided t tests (Schuirmann 1987) put the true mean inside with the
-/// confidence asked for. At least two deltas are needed.
+/// The mean of the last `consecutive` deltas lies within the threshold, their standard deviation is
+/// below epsilon, and both one-sided t tests (Schuirmann 1987) place the true mean within the
+/// threshold with the required confidence. At least two deltas are needed.
 pub fn check_diminishing_returns(
     deltas: &[f64],
     rule: DiminishingReturnsRule,
@@ -73,7 +73,7 @@ pub(crate) fn equivalence_p_value(mean: f64, spread: f64, samples: usize, thresh
     t_cdf(-room / error, (samples - 1) as f64)
 }
 
-/// A threshold that followed from a history.
+/// A threshold that was computed from a history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AdaptiveThreshold {
     /// The threshold; zero when the history is short.
@@ -82,19 +82,19 @@ pub struct AdaptiveThreshold {
     pub mean: f64,
     /// The exponentially weighted standard deviation.
     pub deviation: f64,
-    /// Values that went in.
+    /// Number of values used.
     pub samples: usize,
 }
 
-/// How a threshold follows from a history.
+/// How a threshold is computed from a history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AdaptiveThresholdRule {
-    /// The newest values that are looked at (`SYNERGY_THRESHOLD_WINDOW`).
+    /// How many of the newest values are used (`SYNERGY_THRESHOLD_WINDOW`).
     pub window: usize,
-    /// How often each value counts as seen: above 1, newer ones count more
+    /// How many times each value counts: above 1, newer values have more weight
     /// (`SYNERGY_THRESHOLD_WEIGHT`).
     pub weight: f64,
-    /// Standard deviations that make the threshold.
+    /// The threshold in standard deviations.
     pub factor: f64,
 }
 
@@ -112,7 +112,7 @@ pub fn compute_adaptive_threshold(past: &[f64], rule: AdaptiveThresholdRule) -> 
     threshold_of_newest(past.iter().copied(), rule)
 }
 
-/// Looks at no more than the window, however long the history is.
+/// Reads no more than the window, however long the history is.
 fn threshold_of_newest(
     values: impl DoubleEndedIterator<Item = f64>,
     rule: AdaptiveThresholdRule,
@@ -141,7 +141,7 @@ fn threshold_of_newest(
     }
 }
 
-/// The threshold for synergy, from how far predictions were from what came.
+/// The threshold for synergy, from the errors of predictions.
 ///
 /// Positions where one of both is missing are left out.
 pub fn compute_synergy_threshold(
@@ -152,11 +152,10 @@ pub fn compute_synergy_threshold(
     threshold_of_newest(predicted.iter().zip(actual).map(|(said, came)| said - came), rule)
 }
 
-/// The same for a history without predictions: the last value is the plainest prediction of
-/// the next.
+/// The threshold for a history without predictions: each value is predicted by the one before it.
 ///
-/// It begins where predictions do, so that a history without them is not judged earlier than one
-/// with them.
+/// It starts at the position where predictions would start, so that such a history is not judged
+/// earlier than one with predictions.
 pub fn compute_unpredicted_synergy_threshold(
     values: &[f64],
     rule: AdaptiveThresholdRule,
@@ -166,10 +165,10 @@ pub fn compute_unpredicted_synergy_threshold(
     compute_synergy_threshold(before, later, rule)
 }
 
-/// The change in ROI below which a run may end, scaled by how reliable forecasts are.
+/// The change in ROI below which a run may end, scaled by the reliability of forecasts.
 ///
-/// `base × (1.5 − reliability)`: half of it for forecasts that always came true, half more for
-/// those that never did.
+/// `base × (1.5 − reliability)`: half of the base for perfect forecasts, one and a half of it for
+/// useless ones.
 pub fn scale_roi_tolerance(base: f64, reliability: f64) -> f64 {
     let reliability = if reliability.is_finite() { reliability.clamp(0.0, 1.0) } else { 0.0 };
     let base = if base.is_finite() { base.max(0.0) } else { 0.0 };

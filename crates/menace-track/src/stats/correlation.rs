@@ -1,7 +1,7 @@
-//! How two series move together, and whether a series moves with time.
+//! Correlations between two series, and between a series and time.
 //!
-//! What follows from a correlation belongs to the decisions. Invariant: every answer is in
-//! [-1, 1]; a series without variation correlates with nothing.
+//! Callers decide what follows from them. Invariant: every result is in [-1, 1]; a series without
+//! variation correlates with nothing.
 
 use super::describe::is_usable;
 use super::distribution;
@@ -29,7 +29,7 @@ pub fn pearson_correlation(left: &[f64], right: &[f64]) -> f64 {
         width += dx * dx;
         height += dy * dy;
     }
-    // Rounding of the mean leaves crumbs in a constant series: they are no variation.
+    // Rounding of the mean leaves tiny deviations in a constant series, which are no variation.
     if is_rounding_noise(width, mean_x, count) || is_rounding_noise(height, mean_y, count) {
         return 0.0;
     }
@@ -56,11 +56,11 @@ pub fn rolling_correlation_with_index(series: &[f64], window: usize) -> Vec<f64>
     series.windows(window).map(correlation_with_index).collect()
 }
 
-/// The most that is made of neighbours that follow each other: above, errors would have no end.
+/// The largest autocorrelation that is used; the error would grow without limit towards 1.
 const MAX_AUTOCORRELATION: f64 = 0.8;
 
-/// How much larger the error of a mean is because values follow their neighbours: they are as good
-/// as fewer independent ones (Bartlett 1935). At least 1.
+/// The factor by which the standard error of a mean grows because values depend on their
+/// neighbours, and count as fewer independent ones (Bartlett 1935). At least 1.
 pub fn autocorrelation_inflation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 1.0;
@@ -72,7 +72,7 @@ pub fn autocorrelation_inflation(values: &[f64]) -> f64 {
 
 /// The two-sided p-value of a correlation over `samples` pairs, by Student's t.
 ///
-/// One below three samples, where any two points lie on a line.
+/// 1 below three samples, since any two points lie on a line.
 pub fn correlation_p_value(correlation: f64, samples: usize) -> f64 {
     if samples < 3 {
         return 1.0;
@@ -85,9 +85,9 @@ pub fn correlation_p_value(correlation: f64, samples: usize) -> f64 {
     distribution::t_two_sided(correlation * (freedom / rest).sqrt(), freedom)
 }
 
-/// The correlation that `samples` unrelated pairs exceed only with probability 1 − `confidence`.
+/// The correlation that `samples` unrelated pairs exceed with probability 1 − `confidence`.
 ///
-/// One below three samples: they prove nothing.
+/// 1 below three samples, which prove nothing.
 pub fn critical_correlation(samples: usize, confidence: f64) -> f64 {
     if samples < 3 {
         return 1.0;

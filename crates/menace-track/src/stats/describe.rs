@@ -1,7 +1,7 @@
 //! Means, deviations and moving averages of a series.
 //!
-//! Choosing windows and thresholds belongs to the decisions. Invariant: a value that is not
-//! [`is_usable`] counts as missing, so that no answer is NaN and no square overflows.
+//! Callers choose windows and thresholds. Invariant: a value that is not [`is_usable`] counts as
+//! missing, so that no result is NaN and no square overflows.
 
 /// The largest magnitude that counts as a measurement.
 ///
@@ -59,8 +59,8 @@ pub fn is_constant(series: &[f64]) -> bool {
     values.len() < 2 || high - low <= 1e-12 * low.abs().max(high.abs())
 }
 
-/// The quantile of a sample between two of its values, linearly (type 7 of Hyndman and Fan, which
-/// is what numpy does); zero for an empty series.
+/// A quantile of a sample, interpolated linearly (type 7 of Hyndman and Fan, as numpy does); zero
+/// for an empty series.
 pub fn quantile(series: &[f64], share: f64) -> f64 {
     let mut values = drop_missing(series);
     values.sort_by(f64::total_cmp);
@@ -104,7 +104,7 @@ impl ExponentialAverage {
         Self::new(2.0 / (span.max(1) as f64 + 1.0))
     }
 
-    /// Takes in one more value; what is missing changes nothing.
+    /// Adds a value; an unusable one changes nothing.
     pub fn push(&mut self, value: f64) {
         if !is_usable(value) {
             return;
@@ -119,7 +119,7 @@ impl ExponentialAverage {
         self.variance = (1.0 - self.alpha) * (self.variance + self.alpha * surprise * surprise);
     }
 
-    /// Takes in a whole series.
+    /// Adds all values of a series.
     pub fn extend(&mut self, series: &[f64]) {
         for value in series {
             self.push(*value);
@@ -136,7 +136,7 @@ impl ExponentialAverage {
         self.variance.max(0.0).sqrt()
     }
 
-    /// How many values went in.
+    /// Number of values added.
     pub fn samples(&self) -> usize {
         self.samples
     }

@@ -1,13 +1,13 @@
 //! Student's t, the normal, F and chi-squared distributions.
 //!
-//! `statrs` computes densities and distribution functions; quantiles are found here, by a search
-//! that always ends. Invariant: probabilities are in [0, 1], and no answer is NaN.
+//! `statrs` computes densities and distribution functions; quantiles are searched here, in a
+//! bounded number of steps. Invariant: probabilities are in [0, 1], and no result is NaN.
 
 use statrs::distribution::{
     ChiSquared, Continuous, ContinuousCDF, FisherSnedecor, Normal, StudentsT,
 };
 
-/// Degrees of freedom that have an answer; above, Student's t is the normal distribution.
+/// Supported degrees of freedom; above them Student's t is the normal distribution.
 const DEGREES_OF_FREEDOM: std::ops::RangeInclusive<f64> = 0.1..=1e8;
 
 /// The share of the normal distribution below `value`.
@@ -20,7 +20,7 @@ pub fn normal_quantile(probability: f64) -> f64 {
     quantile(&Normal::standard(), probability)
 }
 
-/// The share of Student's t with `freedom` degrees below `value`; a half without degrees.
+/// The share of Student's t with `freedom` degrees below `value`; 0.5 below the supported range.
 pub fn t_cdf(value: f64, freedom: f64) -> f64 {
     if freedom > *DEGREES_OF_FREEDOM.end() {
         return normal_cdf(value);
@@ -28,7 +28,8 @@ pub fn t_cdf(value: f64, freedom: f64) -> f64 {
     students_t(freedom).map_or(0.5, |student| student.cdf(value))
 }
 
-/// The value below which the share `probability` of Student's t lies; zero without degrees.
+/// The value below which the share `probability` of Student's t lies; zero below the supported
+/// range.
 pub fn t_quantile(probability: f64, freedom: f64) -> f64 {
     if freedom > *DEGREES_OF_FREEDOM.end() {
         return normal_quantile(probability);
@@ -45,7 +46,7 @@ pub fn t_two_sided(value: f64, freedom: f64) -> f64 {
     (2.0 * t_cdf(-value.abs(), freedom)).clamp(0.0, 1.0)
 }
 
-/// The probability of an F above `value`; one without degrees.
+/// The probability of an F above `value`; 1 outside of the supported range.
 pub fn f_above(value: f64, numerator: f64, denominator: f64) -> f64 {
     if !DEGREES_OF_FREEDOM.contains(&numerator) || !DEGREES_OF_FREEDOM.contains(&denominator) {
         return 1.0;
@@ -55,7 +56,7 @@ pub fn f_above(value: f64, numerator: f64, denominator: f64) -> f64 {
         .map_or(1.0, |fisher| fisher.sf(value).clamp(0.0, 1.0))
 }
 
-/// The probability of a chi-squared above `value`; one without degrees.
+/// The probability of a chi-squared above `value`; 1 outside of the supported range.
 pub fn chi_squared_above(value: f64, freedom: f64) -> f64 {
     if !DEGREES_OF_FREEDOM.contains(&freedom) {
         return 1.0;
@@ -81,7 +82,7 @@ where
     if probability == 0.5 {
         return 0.0;
     }
-    // From the lower tail: close to one, differences of probabilities lose their digits.
+    // Searched in the lower tail: near 1, differences of probabilities lose precision.
     if probability > 0.5 {
         return -quantile(distribution, 1.0 - probability);
     }

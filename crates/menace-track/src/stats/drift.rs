@@ -1,21 +1,21 @@
-//! Whether a feature is still distributed as it was: PSI and Kolmogorov–Smirnov, and how likely
-//! that is by chance.
+//! Measures how much the distribution of a feature has changed: PSI and Kolmogorov–Smirnov, each
+//! with the probability of such a change by chance.
 //!
-//! What drift means for a prediction belongs to the truth adapter. Invariant: both measures are
-//! finite and not negative, and zero when there is nothing to compare.
+//! The truth adapter decides what drift means for a prediction. Invariant: both measures are finite
+//! and not negative, and zero when there is nothing to compare.
 
 use serde::{Deserialize, Serialize};
 
 use super::describe::{drop_missing, quantile_of_sorted};
 use super::distribution::chi_squared_above;
 
-/// The smallest share that a bin counts as having, so that an empty bin has a logarithm.
+/// The smallest share that a bin is assumed to have, so that an empty bin has a logarithm.
 pub const MIN_BIN_SHARE: f64 = 1e-6;
 
 /// Bins cut at the quantiles of a reference sample, and the share of it in each.
 ///
-/// With `bins` bins, the cuts are the quantiles 1/bins … (bins − 1)/bins, equal cuts being one. A
-/// value that equals a cut belongs above it; the outer bins are open.
+/// With `bins` bins, the cuts are the quantiles 1/bins … (bins − 1)/bins; equal cuts are merged. A
+/// value that equals a cut belongs to the bin above it; the outer bins are open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantileBins {
     cuts: Vec<f64>,
@@ -23,7 +23,7 @@ pub struct QuantileBins {
 }
 
 impl QuantileBins {
-    /// Cuts a reference sample.
+    /// Makes the bins of a reference sample.
     pub fn from_reference(reference: &[f64], bins: usize) -> Self {
         let mut values = drop_missing(reference);
         values.sort_by(f64::total_cmp);
@@ -57,15 +57,15 @@ impl QuantileBins {
 }
 
 impl QuantileBins {
-    /// How likely a sample this far from its reference is if nothing has moved: the test of
-    /// homogeneity (Pearson 1900) over the bins, where the reference had `count` values. One
+    /// The probability of a sample that differs this much from its reference without a change: the
+    /// test of homogeneity (Pearson 1900) over the bins, where the reference had `count` values. 1
     /// without values.
     pub fn p_value(&self, count: usize, sample: &[f64]) -> f64 {
         let values = drop_missing(sample);
         self.homogeneity_p_value(count, &bin_shares(&self.cuts, &values), values.len())
     }
 
-    /// The smallest p-value that so many values can have: all of them in one bin.
+    /// The smallest p-value that so many values can have: when all of them are in one bin.
     pub fn min_p_value(&self, count: usize, values: usize) -> f64 {
         let all_in = |bin: usize| {
             let mut shares = vec![0.0; self.shares.len()];
@@ -117,7 +117,7 @@ pub fn kolmogorov_smirnov(left: &[f64], right: &[f64]) -> f64 {
     ahead.max(behind)
 }
 
-/// How far one empirical distribution function is above the other, and how far below.
+/// The largest gaps between two empirical distribution functions, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EcdfGaps {
     ahead: f64,
@@ -125,7 +125,7 @@ pub struct EcdfGaps {
 }
 
 impl EcdfGaps {
-    /// None of both when one sample is empty.
+    /// Both gaps are zero when one sample is empty.
     pub fn between(left: &[f64], right: &[f64]) -> Self {
         let (mut left, mut right) = (drop_missing(left), drop_missing(right));
         let mut gaps = Self::default();
@@ -155,13 +155,13 @@ impl EcdfGaps {
         self.ahead.max(self.behind)
     }
 
-    /// How likely samples of these sizes are at least that far apart if they come from one
-    /// distribution.
+    /// The probability that samples of these sizes are at least this different if they come from
+    /// one distribution.
     ///
-    /// Few values have few distances, and a p-value that counts all samples just as far apart finds
-    /// less than it may. So these are put in an order: the less the gap goes to the other side,
-    /// too, the further they are apart, as what has moved is ahead everywhere. Counted up to a
-    /// million pairs; above, the limit.
+    /// Few values have few possible distances, so a p-value that counts all samples of equal
+    /// distance is coarser than it has to be. Samples of equal distance are therefore ordered: the
+    /// smaller the gap in the other direction, the greater the difference, since a shifted
+    /// distribution is ahead everywhere. Exact up to a million pairs of values, asymptotic above.
     pub fn p_value(&self, left: usize, right: usize) -> f64 {
         let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= MAX_EXACT_PAIRS) else {
             return asymptotic_p_value(self.distance(), left as f64, right as f64);
@@ -175,19 +175,19 @@ impl EcdfGaps {
             return 1.0 - share_of_paths_within(far - 1, far - 1, left, right);
         }
         let further = 1.0 - share_of_paths_within(far, far, left, right);
-        // Each side may be the one that is ahead.
+        // Either sample may be the one that is ahead.
         let same = share_of_paths_within(far, near, left, right)
             - share_of_paths_within(far - 1, near, left, right);
         (further + 2.0 * same).clamp(0.0, 1.0)
     }
 }
 
-/// Pairs of values up to which the distribution of the distance is counted out.
+/// Up to this many pairs of values the distribution is computed exactly.
 const MAX_EXACT_PAIRS: usize = 1_000_000;
 
-/// How likely two samples of these sizes are at least that far apart if they come from one
-/// distribution: counted (Hodges 1958) up to a million pairs, Kolmogorov's limit (1933) above. One
-/// where one of them is empty.
+/// The probability that two samples of these sizes have at least this distance if they come from
+/// one distribution: exact (Hodges 1958) up to a million pairs of values, Kolmogorov's limit (1933)
+/// above. 1 if one of them is empty.
 pub fn kolmogorov_smirnov_p_value(distance: f64, left: usize, right: usize) -> f64 {
     let Some(pairs) = left.checked_mul(right).filter(|pairs| *pairs <= MAX_EXACT_PAIRS) else {
         return asymptotic_p_value(clamp_distance(distance), left as f64, right as f64);
@@ -203,7 +203,7 @@ fn clamp_distance(distance: f64) -> f64 {
     if distance.is_nan() { 0.0 } else { distance.clamp(0.0, 1.0) }
 }
 
-/// A distance is a whole number of these; what rounding has added to it makes no further one.
+/// The distance in its smallest steps, of which it is a whole number; rounding errors do not count.
 fn distance_steps(distance: f64, pairs: usize) -> usize {
     #[expect(clippy::cast_sign_loss, reason = "the greater of it and zero")]
     let steps = (clamp_distance(distance) * pairs as f64 - 1e-7).ceil().max(0.0) as usize;
@@ -211,7 +211,7 @@ fn distance_steps(distance: f64, pairs: usize) -> usize {
 }
 
 /// All orders of the values of both samples are equally likely, and each is a path through a grid:
-/// the share of those that come no more steps from its diagonal, to the one side and to the other.
+/// the share of paths that stay within these distances from its diagonal on either side.
 fn share_of_paths_within(ahead: usize, behind: usize, left: usize, right: usize) -> f64 {
     let is_near = |i: usize, j: usize| {
         let (i, j) = (i * right, j * left);
@@ -219,7 +219,7 @@ fn share_of_paths_within(ahead: usize, behind: usize, left: usize, right: usize)
     };
     let mut near: Vec<f64> = (0..=right).map(|j| f64::from(u8::from(is_near(0, j)))).collect();
     for i in 1..=left {
-        // Scaled in each row: numbers of paths would overflow.
+        // Scaled in each row, since the numbers of paths would overflow.
         let share = i as f64 / (i + right) as f64;
         near[0] = if is_near(i, 0) { share * near[0] } else { 0.0 };
         for j in 1..=right {
@@ -231,8 +231,7 @@ fn share_of_paths_within(ahead: usize, behind: usize, left: usize, right: usize)
 
 fn asymptotic_p_value(distance: f64, left: f64, right: f64) -> f64 {
     let reach = (left * right / (left + right)).sqrt() * distance;
-    // Below, the series converges slowly and the answer is one to more digits than are needed
-    // for.
+    // Below this the series converges slowly, and the result is 1 to more digits than needed.
     if reach < 0.3 {
         return 1.0;
     }
@@ -276,7 +275,7 @@ mod tests {
             let found = kolmogorov_smirnov_p_value(reach / 1e4, 200_000_000, 200_000_000);
             assert!((found - expected).abs() < 1e-3, "{reach}: {found}");
         }
-        // Of all twenty orders of three and three values, two keep both samples apart.
+        // Of the twenty orders of three and three values, two separate both samples completely.
         assert!((kolmogorov_smirnov_p_value(1.0, 3, 3) - 0.1).abs() < 1e-15);
         assert!(kolmogorov_smirnov_p_value(0.3, 10, 20) > 0.3);
         assert!(kolmogorov_smirnov_p_value(0.3, 200, 200) < 1e-6);
@@ -307,10 +306,11 @@ mod tests {
             });
             let share = as_far.count() as f64 / 126.0;
             assert!((gaps.p_value(4, 5) - share).abs() < 1e-12, "{gaps:?}: {share}");
-            // Between that of this distance and that of the next.
+            // It lies between the p-values of this distance and of the next one.
             assert!(gaps.p_value(4, 5) <= kolmogorov_smirnov_p_value(distance, 4, 5) + 1e-12);
         }
-        // Never more often than it says, and more finely than the distance alone.
+        // A p-value is not exceeded more often than it states, and there are more levels than
+        // distances.
         let mut levels: Vec<f64> = all.iter().map(|gaps| gaps.p_value(4, 5)).collect();
         for level in levels.clone() {
             let below = levels.iter().filter(|p_value| **p_value <= level + 1e-12).count();

@@ -1,7 +1,7 @@
 //! Whether the gain per unit of added entropy is still above the threshold.
 //!
-//! Measuring entropy and complexity belongs to `menace-source`. Invariant: a patch that changes no
-//! complexity has no ratio, and no history flags a module without samples.
+//! `menace-source` measures entropy and complexity. Invariant: a patch that changes no complexity
+//! has no ratio, and a module without samples is never flagged.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 /// One patch of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PatchDelta {
-    /// How much the ROI rose.
+    /// The increase of ROI.
     pub roi_delta: f64,
-    /// How much the Shannon entropy rose, in bits.
+    /// The increase of Shannon entropy, in bits.
     pub entropy_delta: f64,
-    /// How much the complexity rose.
+    /// The increase of complexity.
     pub complexity_delta: f64,
 }
 
@@ -26,7 +26,7 @@ impl PatchDelta {
         checked_ratio(self.entropy_delta, self.complexity_delta)
     }
 
-    /// The gain in ROI per unit of entropy, which has no direction here; `None` if it did not
+    /// The gain in ROI per unit of entropy changed in either direction; `None` if entropy did not
     /// change.
     pub fn roi_per_entropy(&self) -> Option<f64> {
         checked_ratio(self.roi_delta, self.entropy_delta.abs())
@@ -55,7 +55,7 @@ pub fn check_entropy_ceiling(
     decide_below(DecisionCheck::EntropyCeiling, statistic, threshold, needed, gains.len())
 }
 
-/// Whether the last `count` entropy ratios all stay under `threshold`, up or down.
+/// Whether the last `count` entropy ratios all have an absolute value below `threshold`.
 pub fn check_entropy_plateau(ratios: &[f64], threshold: f64, count: usize) -> StatisticalDecision {
     let ratios = drop_missing(ratios);
     let needed = count.max(1);

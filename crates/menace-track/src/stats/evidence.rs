@@ -1,11 +1,11 @@
 //! The evidence of a decision: values, tests and thresholds.
 //!
-//! Logs, files and pages show it as it is. Invariant: a decision without enough samples says so and
-//! is never a yes.
+//! Logs, files and pages show evidence as it is. Invariant: a decision without enough samples says
+//! so, and is never a yes.
 
 use serde::{Deserialize, Serialize};
 
-/// One question that was put to the data.
+/// A check that contributes to a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionCheck {
@@ -13,7 +13,7 @@ pub enum DecisionCheck {
     Mean,
     /// Is the standard deviation below its limit?
     Deviation,
-    /// Does Student's t put the mean within the threshold with the confidence asked for?
+    /// Does Student's t place the mean within the threshold with the required confidence?
     Equivalence,
     /// Does the value move with time?
     Trend,
@@ -23,37 +23,37 @@ pub enum DecisionCheck {
     EqualVariance,
     /// Is the gain per unit of entropy above its floor?
     EntropyCeiling,
-    /// Have the entropy ratios been low for long enough?
+    /// Have the entropy ratios been low for enough patches?
     EntropyPlateau,
-    /// Does a workflow's risk-adjusted return reach the border?
+    /// Does a workflow's RAROI reach the threshold for borderline workflows?
     Raroi,
-    /// Can its returns be trusted as far as the border asks for?
+    /// Does the confidence in its returns reach that threshold?
     WorkflowConfidence,
-    /// Do values fill the bins of those before them (population stability index)?
+    /// Are values distributed over the bins as the reference is (population stability index)?
     PopulationStability,
-    /// Is their distribution as close to that of those before (Kolmogorov and Smirnov)?
+    /// Is their distribution as close to that of the reference (Kolmogorov and Smirnov)?
     Distance,
 }
 
-/// The answer to one question.
+/// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DecisionEvidence {
-    /// The question.
+    /// The check.
     pub check: DecisionCheck,
-    /// What was computed.
+    /// The computed statistic.
     pub statistic: f64,
-    /// What it was compared with.
+    /// The threshold for the statistic.
     pub threshold: f64,
-    /// The probability of such a statistic by chance, where the test has one.
+    /// The probability of such a statistic by chance, if the test has one.
     pub p_value: Option<f64>,
-    /// Values that went in.
+    /// Number of values used.
     pub samples: usize,
-    /// Whether the answer speaks for the decision.
+    /// Whether the result supports the decision.
     pub holds: bool,
 }
 
 impl DecisionEvidence {
-    /// Of a check without a p-value.
+    /// Evidence without a p-value.
     pub fn new(check: DecisionCheck, value: f64, limit: f64, samples: usize, holds: bool) -> Self {
         Self { check, statistic: value, threshold: limit, p_value: None, samples, holds }
     }
@@ -63,35 +63,35 @@ impl DecisionEvidence {
     }
 }
 
-/// How a decision came out.
+/// The result of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionVerdict {
-    /// All evidence speaks for it.
+    /// All evidence supports it.
     Yes,
-    /// Some of it does not.
+    /// Some evidence does not.
     No,
-    /// There is not enough to tell.
+    /// There are too few samples for a decision.
     TooFewSamples,
 }
 
 /// A decision and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatisticalDecision {
-    /// How it came out.
+    /// The result.
     pub verdict: DecisionVerdict,
-    /// How sure it is, in [0, 1]; zero without enough samples.
+    /// The confidence in it, in [0, 1]; zero without enough samples.
     pub confidence: f64,
-    /// Samples that are needed at least.
+    /// The fewest samples that are needed.
     pub needed: usize,
-    /// Samples that there were.
+    /// The number of samples that were available.
     pub samples: usize,
-    /// What it rests on.
+    /// The checks that the decision is based on.
     pub evidence: Vec<DecisionEvidence>,
 }
 
 impl StatisticalDecision {
-    /// Not enough to tell.
+    /// The decision when there are too few samples.
     pub fn too_few_samples(needed: usize, samples: usize) -> Self {
         Self {
             verdict: DecisionVerdict::TooFewSamples,
@@ -102,7 +102,7 @@ impl StatisticalDecision {
         }
     }
 
-    /// Yes if all the evidence holds.
+    /// Yes if all the evidence supports it.
     pub fn from_evidence(
         evidence: Vec<DecisionEvidence>,
         confidence: f64,
@@ -119,7 +119,7 @@ impl StatisticalDecision {
         self.verdict == DecisionVerdict::Yes
     }
 
-    /// The answer to one question, if it was put.
+    /// The evidence of one check, if it was made.
     pub fn evidence_for(&self, check: DecisionCheck) -> Option<&DecisionEvidence> {
         self.evidence.iter().find(|piece| piece.check == check)
     }

@@ -1,10 +1,9 @@
-//! What a metric will be next, by the method that its history allows.
+//! Forecasts a metric, with the method that the length of its history allows.
 //!
 //! None for an empty history; its mean below [`MIN_LINE_SAMPLES`] values; a line below
 //! [`MIN_ARIMA_SAMPLES`]; above, the ARIMA model of the best order, or smoothing where no model
-//! fits. What was measured beside it counts only where it explains more than it costs. Remembering
-//! predictions belongs to the tracker. Invariant: every number is finite, and an interval holds its
-//! mean.
+//! fits. Resources are used as regressors only where they explain more than they cost. The tracker
+//! stores predictions. Invariant: every number is finite, and an interval contains its mean.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,16 +16,16 @@ use super::distribution::t_quantile;
 use super::smoothing::ExponentialSmoothing;
 use super::trend::TrendLine;
 
-/// Values from which a line is drawn.
+/// The fewest values for a line.
 pub const MIN_LINE_SAMPLES: usize = 3;
-/// Values from which an ARIMA model is chosen: among 27 orders, one always flatters fewer of them.
+/// The fewest values for an ARIMA model: with fewer, one of 27 orders always fits too well.
 pub const MIN_ARIMA_SAMPLES: usize = 30;
-/// Fewest values for a test whether the residuals of a line are correlated.
+/// The fewest values for a test whether the residuals of a line are correlated.
 const MIN_DEPENDENCE_SAMPLES: usize = 12;
-/// Values per estimated number below which a model with resources is not believed.
+/// Values per estimated parameter that a model with resources needs at least.
 const MIN_SAMPLES_PER_PARAMETER: usize = 5;
 
-/// How a forecast was made.
+/// The method of a forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ForecastMethod {
@@ -34,7 +33,7 @@ pub enum ForecastMethod {
     Mean,
     /// All values were the same.
     Constant,
-    /// A line of least squares.
+    /// A least squares line.
     Line,
     /// Simple exponential smoothing.
     Smoothing,
@@ -42,44 +41,44 @@ pub enum ForecastMethod {
     Arima(ArimaOrder),
 }
 
-/// One value to come.
+/// One forecast value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ForecastPoint {
     /// The expected value.
     pub mean: f64,
-    /// The ends of the interval; none where there is too little to tell.
+    /// The ends of the interval; `None` where there are too few values for one.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The values to come, the next one first.
+/// The forecast values, the next one first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricForecast {
-    /// How it was made.
+    /// The method used.
     pub method: ForecastMethod,
     /// The values.
     pub points: Vec<ForecastPoint>,
-    /// The share of outcomes that the intervals should hold.
+    /// The share of actual values that the intervals should contain.
     pub confidence: f64,
     /// Values of the history that were used.
     pub samples: usize,
 }
 
-/// Something measured beside the metric that may explain it: CPU, memory, disk, time.
+/// A series measured in the same cycles that may explain the metric: CPU, memory, disk, time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResourceSeries {
-    /// One value per value of the metric; none where it was not measured.
+    /// One value per value of the metric; `None` where it was not measured.
     pub past: Vec<Option<f64>>,
-    /// Expected values of the resource, one per forecast step. Where they end, the last one is
-    /// repeated; where there are none, the last of `past`.
+    /// Expected values of the resource, one per forecast step. The last one is repeated; if there
+    /// are none, the last value of `past` is.
     pub future: Vec<f64>,
 }
 
 /// Horizon and confidence of a forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ForecastOptions {
-    /// Values to forecast.
+    /// How many values to forecast.
     pub horizon: usize,
-    /// The share of outcomes that the intervals should hold.
+    /// The share of actual values that the intervals should contain.
     pub confidence: f64,
     /// The orders to choose from.
     pub grid: ArimaOrderGrid,
@@ -91,7 +90,7 @@ impl Default for ForecastOptions {
     }
 }
 
-/// A chosen way to forecast one history, ready to be asked again.
+/// A model that was chosen for one history, and can forecast repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ForecastModel {
     fitted: FittedForecast,
@@ -117,7 +116,7 @@ pub fn forecast(history: &[f64], options: ForecastOptions) -> Option<MetricForec
     forecast_with(history, &[], options)
 }
 
-/// Forecasts a history with what was measured beside it; `None` if it has no values.
+/// Forecasts a history with resources measured in the same cycles; `None` if it has no values.
 ///
 /// A resource that does not vary, or whose past is not as long as the history, is left out.
 pub fn forecast_with(
@@ -149,7 +148,8 @@ impl ForecastModel {
 
     fn forecast(&self, resources: &[ResourceSeries], options: ForecastOptions) -> MetricForecast {
         let confidence = options.confidence.clamp(0.0, 1.0 - 1e-12);
-        // Estimated numbers are not known ones: Student's bounds, and the variance of what is left.
+        // Parameters are estimated, so the bounds are Student's, with the variance for the
+        // remaining degrees of freedom.
         let bound = |estimated: usize| {
             let freedom = self.samples.saturating_sub(estimated).max(1) as f64;
             let widened = (self.samples as f64 / freedom).sqrt();
@@ -199,7 +199,7 @@ impl ForecastModel {
     }
 }
 
-/// How much wider the band of a line has to be because its rests follow each other.
+/// The factor by which a line's band is widened because its residuals depend on each other.
 fn band_widening(line: &TrendLine, history: &[f64]) -> f64 {
     if line.samples < MIN_DEPENDENCE_SAMPLES {
         return 1.0;
@@ -210,10 +210,10 @@ fn band_widening(line: &TrendLine, history: &[f64]) -> f64 {
     autocorrelation_inflation(&rests)
 }
 
-/// The best model of the history in units of its own deviation: the start of the filter is diffuse
-/// only against values of about that size, and a forecast must not depend on the unit.
+/// The best model of the history in units of its own deviation: the filter's start is diffuse only
+/// relative to values of about that size, and a forecast must not depend on the unit.
 ///
-/// Resources stay in it only if they explain more than they cost, on the same observations.
+/// Resources are kept only if they explain more than they cost, on the same observations.
 fn fit_arima(
     history: &[f64],
     resources: &[ResourceSeries],
@@ -245,12 +245,12 @@ fn fit_arima(
     }
 }
 
-/// An order as it was judged, and its model.
+/// A candidate order with its fitted model.
 type ScoredArimaFit = (ArimaCandidate, Box<ArimaFit>);
 
-/// By Akaike's criterion, corrected for few observations (Hurvich, Tsai 1989): four resources that
-/// explain nothing would pass the plain one in a quarter of all short histories. Schwarz's breaks
-/// ties.
+/// Compares by Akaike's criterion, corrected for few observations (Hurvich, Tsai 1989): with the
+/// plain one, four useless resources would be accepted for a quarter of all short histories.
+/// Schwarz's criterion breaks ties.
 fn is_better(one: &ScoredArimaFit, other: &ScoredArimaFit, observations: usize) -> bool {
     let corrected = |(candidate, fit): &ScoredArimaFit| {
         let (count, estimated) = (observations as f64, fit.parameter_count() as f64);
@@ -261,7 +261,7 @@ fn is_better(one: &ScoredArimaFit, other: &ScoredArimaFit, observations: usize) 
     if (left - right).abs() <= AIC_TIE_TOLERANCE { one.0.bic < other.0.bic } else { left < right }
 }
 
-/// The model of the best order, if its forecasts are numbers.
+/// The model of the best order, if its forecasts are finite.
 fn best_arima(
     scaled: &[f64],
     columns: &[Vec<f64>],
@@ -276,7 +276,7 @@ fn best_arima(
         .then(|| (*chosen, Box::new(selection.fit.clone())))
 }
 
-/// A column without gaps: what is missing becomes the mean.
+/// The column with gaps filled by the mean.
 fn fill_gaps(column: &[Option<f64>]) -> Vec<f64> {
     let middle = mean(&known_values(column));
     let known = column.iter().map(|value| value.filter(|value| is_usable(*value)));
@@ -339,12 +339,12 @@ impl CachingForecaster {
         Some(model.forecast(resources, options))
     }
 
-    /// How often a model had to be chosen.
+    /// How often a model was chosen.
     pub fn models_chosen(&self) -> usize {
         self.models_chosen
     }
 
-    /// How many values these were chosen from, all together.
+    /// How many values models were chosen from in all.
     pub fn values_modelled(&self) -> usize {
         self.values_modelled
     }
@@ -435,7 +435,8 @@ mod tests {
                 future: vec![9.0],
             })
             .collect();
-        // Four coefficients, a constant and a variance: thirty values would do, but not with lags.
+        // Four coefficients, a constant and a variance: thirty values suffice for them, but not for
+        // lags.
         let made = forecast_with(&history, &resources, ForecastOptions::default()).unwrap();
         let ForecastMethod::Arima(order) = made.method else { panic!("{made:?}") };
         let believed = made != forecast(&history, ForecastOptions::default()).unwrap();

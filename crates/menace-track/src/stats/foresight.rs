@@ -1,7 +1,7 @@
-//! Where a workflow's ROI is heading, and whether it will collapse.
+//! Predicts whether a workflow's ROI will collapse.
 //!
-//! Running the stages and reading templates belongs to others. Invariant: the history holds usable
-//! numbers only and is never longer than its window.
+//! Callers run the stages and read templates. Invariant: the history has usable numbers only, and
+//! is never longer than its window.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::describe::{is_usable, sample_deviation};
 use super::trend::TrendLine;
 
-/// Cycles over which a template gives way to what was measured.
+/// The number of cycles after which a template has no weight any more.
 pub const COLD_START_CYCLES: usize = 5;
 
 /// One cycle of a workflow, or one stage of a trajectory.
@@ -18,29 +18,29 @@ pub const COLD_START_CYCLES: usize = 5;
 pub struct ForesightCycle {
     /// The ROI.
     pub roi: f64,
-    /// How hard the conditions were, in [0, 1]; entropy, degradation or severity.
+    /// How adverse the conditions were, in [0, 1]: entropy, degradation or severity.
     pub stress: Option<f64>,
-    /// Which stage of a trajectory it was.
+    /// The stage of a trajectory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
     /// The resilience.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resilience: Option<f64>,
-    /// How far the ROI lies below that of the first stage.
+    /// How far the ROI is below that of the first stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degradation: Option<f64>,
-    /// The stability of the window when it was recorded.
+    /// The stability of the window when the cycle was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<f64>,
-    /// The same under the names of stages: `latency_spike_roi`, `schema_drift_degradation` …
+    /// The same figures with the stage in their names, such as `latency_spike_roi`.
     #[serde(flatten)]
     pub by_stage: BTreeMap<String, f64>,
 }
 
-/// Where the line between the classes lies.
+/// The limits between the classes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ForesightLimits {
-    /// Cycles that are kept.
+    /// How many cycles are kept.
     pub window: usize,
     /// The standard deviation from which a workflow is volatile.
     pub volatility: f64,
@@ -48,9 +48,9 @@ pub struct ForesightLimits {
     pub floor: f64,
     /// Cycles within which a collapse is imminent.
     pub imminent: usize,
-    /// Cycles that are looked ahead.
+    /// How many cycles ahead a collapse is searched.
     pub horizon: usize,
-    /// The change of stress up to which it is small.
+    /// Up to this change, stress counts as small.
     pub small_stress: f64,
     /// The share of its ROI that a brittle workflow loses to a small stress.
     pub large_drop: f64,
@@ -70,17 +70,17 @@ impl Default for ForesightLimits {
     }
 }
 
-/// What a workflow is heading for.
+/// The classes of a workflow's development.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollapseRisk {
-    /// It holds its ROI.
+    /// Its ROI does not fall.
     Stable,
     /// It loses a little each cycle.
     #[serde(rename = "Slow decay")]
     SlowDecay,
-    /// It jumps too much to say.
+    /// It varies too much for a prediction.
     Volatile,
-    /// It reaches the floor within the next cycles.
+    /// It reaches the floor within `imminent` cycles.
     #[serde(rename = "Immediate collapse risk")]
     ImmediateCollapse,
 }
@@ -90,18 +90,18 @@ pub enum CollapseRisk {
 pub struct CollapsePrediction {
     /// The class.
     pub risk: CollapseRisk,
-    /// Cycles until the line reaches the floor; none within the horizon.
+    /// Cycles until the trend line reaches the floor; `None` if not within the horizon.
     pub collapse_in: Option<usize>,
-    /// Whether a small stress has cost a large part of the ROI.
+    /// Whether the ROI fell by a large share when the stress rose only a little.
     pub brittle: bool,
-    /// The ROI of the next cycles, as the line has it.
+    /// The ROI of the next cycles on the trend line.
     pub trajectory: Vec<f64>,
-    /// Cycles it rests on, templates not counted.
+    /// Number of measured cycles, without the template.
     pub samples: usize,
-    /// The numbers behind the class; level and still in summaries of older programs.
+    /// The trend that the class follows from; all zero in summaries of older programs.
     #[serde(default)]
     pub outline: StabilityTrend,
-    /// What they were compared with; none in summaries of older programs.
+    /// The limits that were applied; `None` in summaries of older programs.
     #[serde(default)]
     pub limits: Option<ForesightLimits>,
 }
@@ -111,7 +111,7 @@ pub struct CollapsePrediction {
 pub struct StabilityTrend {
     /// The change of ROI per cycle.
     pub slope: f64,
-    /// The change of that change.
+    /// The change of the slope per cycle.
     pub curvature: f64,
     /// The standard deviation around the line.
     pub volatility: f64,
@@ -119,7 +119,7 @@ pub struct StabilityTrend {
     pub stability: f64,
     /// Whether the ROI does not fall and does not jump; never below three cycles.
     pub stable: bool,
-    /// Cycles it rests on.
+    /// Number of cycles used.
     pub samples: usize,
 }
 
@@ -139,19 +139,19 @@ impl ForesightTracker {
         Self { limits, history: VecDeque::new(), recorded_cycles: 0, template: Vec::new() }
     }
 
-    /// An empty history that leans on a template's ROI curve during its first cycles.
+    /// An empty history that is blended with a template's ROI curve during its first cycles.
     pub fn with_template(limits: ForesightLimits, template: &[f64]) -> Self {
         let template = template.iter().copied().filter(|value| is_usable(*value)).collect();
         Self { template, ..Self::new(limits) }
     }
 
-    /// Takes in one cycle; one without a usable ROI is not remembered.
+    /// Records a cycle; one without a usable ROI is ignored.
     pub fn record(&mut self, cycle: ForesightCycle) {
         if !is_usable(cycle.roi) {
             return;
         }
         let known = |value: Option<f64>| value.filter(|value| is_usable(*value));
-        // The template's weight shrinks with each cycle; after its end, its last value is used.
+        // The template's weight shrinks with each cycle; after its end its last value is used.
         let weight = (self.recorded_cycles + 1) as f64 / COLD_START_CYCLES as f64;
         let expected = self.template.get(self.recorded_cycles).or(self.template.last());
         let roi = match expected {
@@ -180,7 +180,7 @@ impl ForesightTracker {
         self.history.iter()
     }
 
-    /// Slope, volatility and stability of the window; level and still when it is empty.
+    /// Slope, volatility and stability of the window; zero for an empty one.
     pub fn stability_trend(&self) -> StabilityTrend {
         let values: Vec<f64> = self.history.iter().map(|cycle| cycle.roi).collect();
         let line = TrendLine::fit(&values);
@@ -199,10 +199,10 @@ impl ForesightTracker {
         }
     }
 
-    /// What the workflow is heading for.
+    /// Predicts the class of the workflow.
     ///
-    /// A collapse within `imminent` cycles comes first, then volatility, then decay: any slope
-    /// below zero that reaches the floor within the horizon or is more than a hundredth of the
+    /// A collapse within `imminent` cycles takes precedence, then volatility, then decay: a
+    /// negative slope that reaches the floor within the horizon, or is more than a hundredth of the
     /// volatility.
     pub fn predict_collapse(&self) -> CollapsePrediction {
         let values: Vec<f64> = self.history.iter().map(|cycle| cycle.roi).collect();
@@ -255,20 +255,20 @@ impl ForesightTracker {
 mod tests {
     use super::*;
 
-    /// The result of one stage of a trajectory: a workflow under ever harder conditions.
+    /// One stage of a trajectory: a workflow under increasingly adverse conditions.
     #[derive(Debug, Clone, PartialEq)]
     struct TrajectoryStage {
         /// `baseline`, `latency_spike` …
         name: String,
         roi: f64,
         resilience: Option<f64>,
-        /// How hard its conditions were, in [0, 1].
+        /// How adverse its conditions were, in [0, 1].
         stress: Option<f64>,
     }
 
     impl ForesightTracker {
-        /// Takes in a trajectory, one cycle per stage: how far each falls from the first, and how
-        /// stable the window is after it.
+        /// Records a trajectory, one cycle per stage, with the degradation against the first stage
+        /// and the stability of the window.
         fn record_trajectory(&mut self, stages: &[TrajectoryStage]) {
             let Some(first) = stages.first().map(|stage| stage.roi) else { return };
             for stage in stages.iter().filter(|stage| is_usable(stage.roi)) {
@@ -297,7 +297,7 @@ mod tests {
             }
         }
 
-        /// Whether what is known still leans on a template.
+        /// Whether the history is still blended with a template.
         fn is_cold_start(&self) -> bool {
             !self.template.is_empty() && self.recorded_cycles < COLD_START_CYCLES
         }

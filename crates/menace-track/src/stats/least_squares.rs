@@ -1,7 +1,7 @@
 //! Ordinary least squares by Householder reflections.
 //!
-//! Which columns go in belongs to the callers. Invariant: coefficients come only from a matrix of
-//! full rank; for any other the answer is `None`, never a number without meaning.
+//! Callers choose the columns. Invariant: only a matrix of full rank has coefficients; for any
+//! other the result is `None`.
 
 /// A matrix of columns of equal length.
 #[derive(Debug, Clone, Default)]
@@ -9,7 +9,7 @@ pub(crate) struct DesignMatrix {
     pub(crate) columns: Vec<Vec<f64>>,
 }
 
-/// The solution, with what tests on it need.
+/// The solution, with the values that tests need.
 #[derive(Debug, Clone)]
 pub(crate) struct LeastSquaresSolution {
     pub(crate) coefficients: Vec<f64>,
@@ -59,7 +59,7 @@ fn reflect(mirror: &[f64], square: f64, column: &mut [f64]) {
     }
 }
 
-/// The coefficients that bring the columns closest to the target; `None` below full rank.
+/// The coefficients of the least squares solution; `None` without full rank.
 pub(crate) fn solve(matrix: &DesignMatrix, target: &[f64]) -> Option<LeastSquaresSolution> {
     let (upper, reflected) = triangularise(matrix, target)?;
     let count = upper.len();
@@ -70,7 +70,7 @@ pub(crate) fn solve(matrix: &DesignMatrix, target: &[f64]) -> Option<LeastSquare
         coefficients[row] = (reflected[row] - known) / upper[row][row];
     }
     let rest = reflected[count..].iter().map(|value| value * value).sum();
-    // The inverse of the triangle, row by row: its squared row norms are the diagonal wanted.
+    // Inverts the triangle row by row; the squared norms of its rows are the diagonal.
     let mut spread = vec![0.0; count];
     for end in 0..count {
         let mut inverse = vec![0.0; count];

@@ -1,14 +1,14 @@
-//! Levene's test: do groups vary alike?
+//! Levene's test: do groups have equal variances?
 //!
-//! Brown and Forsythe's form (around the median) and Levene's own (around the mean). Invariant: an
-//! answer is given only when there are groups to compare, and it is finite.
+//! It has Brown and Forsythe's form (around the median) and Levene's own (around the mean).
+//! Invariant: there is a result only when there are groups to compare, and it is finite.
 
 use serde::{Deserialize, Serialize};
 
 use super::describe::{drop_missing, mean, median};
 use super::distribution::f_above;
 
-/// What the values of a group are compared with.
+/// The centre from which deviations are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeveneCenter {
@@ -22,11 +22,12 @@ pub enum LeveneCenter {
 /// The outcome of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LeveneTest {
-    /// W, which follows F with (groups − 1, samples − groups) degrees when variances are equal.
+    /// W, which follows F with (groups − 1, samples − groups) degrees of freedom for equal
+    /// variances.
     pub statistic: f64,
-    /// The probability of a W at least as large when variances are equal.
+    /// The probability of a W at least as large for equal variances.
     pub p_value: f64,
-    /// Values in all groups.
+    /// Number of values in all groups.
     pub samples: usize,
 }
 

@@ -1,13 +1,13 @@
-//! The statistics that decisions rest on.
+//! The statistics that decisions are based on.
 //!
-//! Each method equals what statsmodels, scipy, scikit-learn or numpy compute, which the fixtures in
-//! `tests/reference` show; `docs/statistics.md` names sources and limits. Collecting the series
-//! belongs to the rest of this crate. Invariant: no panic and no NaN, whatever goes in; a question
-//! that the data cannot answer has the answer `None` or says that there are too few samples.
+//! Each method equals that of statsmodels, scipy, scikit-learn or numpy, which the fixtures in
+//! `tests/reference` show; `docs/statistics.md` names sources and limits. Other modules of this
+//! crate collect the series. Invariant: no panic and no NaN, whatever the input; a question that
+//! the data cannot answer has the result `None`, or says that there are too few samples.
 
-// Formulas index rows and columns and call their terms by the letters of the literature.
+// Formulas index rows and columns, and name their terms by the letters of the literature.
 #![allow(clippy::needless_range_loop, clippy::many_single_char_names)]
-// Zero here means zero: a variance that was never touched, a share of nothing.
+// Comparisons with zero are exact: a variance that was never changed, a share of nothing.
 #![allow(clippy::float_cmp)]
 
 pub mod adf;

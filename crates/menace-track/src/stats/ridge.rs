@@ -1,7 +1,7 @@
 //! Ridge regression in closed form, the intercept not penalised.
 //!
-//! Choosing the penalty belongs to [`super::calibration`]. Invariant: predictions for usable
-//! features are finite.
+//! [`super::calibration`] chooses the penalty. Invariant: predictions for usable features are
+//! finite.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,9 @@ pub struct RidgeRegression {
 impl RidgeRegression {
     /// Fits rows of features to targets, with the penalty `alpha` > 0.
     ///
-    /// The targets' mean, with no slopes, where the system has no solution; zero without rows.
-    /// Rows must be equally long; [`super::calibration::CalibrationSample`] sees to that.
+    /// Where the system has no solution, the model predicts the mean of the targets; zero without
+    /// rows. Rows must have the same length, which [`super::calibration::CalibrationSample`]
+    /// ensures.
     pub fn fit(rows: &[Vec<f64>], targets: &[f64], alpha: f64) -> Self {
         let width = rows.first().map_or(0, Vec::len);
         let count = rows.len().max(1) as f64;

@@ -1,7 +1,7 @@
 //! Simple exponential smoothing.
 //!
-//! The level starts at the first value and follows each new one by the share α; the α with the
-//! smallest squared one-step errors is found by search (Gardner 1985). Invariant: α in [0, 1].
+//! The level starts at the first value and moves by the share α towards each new one; a search
+//! finds the α with the smallest squared one-step errors (Gardner 1985). Invariant: α is in [0, 1].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use super::describe::is_usable;
 /// A smoothed series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExponentialSmoothing {
-    /// How far the level follows each new value.
+    /// The share by which the level moves towards each new value.
     pub alpha: f64,
-    /// The level after the last value: the forecast of all that follow.
+    /// The level after the last value, which is the forecast of all later ones.
     pub level: f64,
     /// The standard deviation of the one-step errors.
     pub deviation: f64,
@@ -21,7 +21,8 @@ pub struct ExponentialSmoothing {
 }
 
 impl ExponentialSmoothing {
-    /// Smooths with a given share; `None` without values. A missing value leaves the level alone.
+    /// Smooths with a given share; `None` without values. A missing value leaves the level
+    /// unchanged.
     pub fn with_alpha(series: &[f64], alpha: f64) -> Option<Self> {
         let alpha = if alpha.is_finite() { alpha.clamp(0.0, 1.0) } else { 1.0 };
         let mut level = None;
@@ -41,7 +42,7 @@ impl ExponentialSmoothing {
         level.map(|level| Self { alpha, level, deviation, samples })
     }
 
-    /// Smooths with the share that has the smallest errors.
+    /// Smooths with the share that gives the smallest errors.
     pub fn fit(series: &[f64]) -> Option<Self> {
         let errors =
             |alpha: f64| Self::with_alpha(series, alpha).map_or(0.0, |smoothed| smoothed.deviation);
@@ -60,7 +61,7 @@ impl ExponentialSmoothing {
         Self::with_alpha(series, f64::midpoint(low, high))
     }
 
-    /// The standard error of the value `step` steps on (0 is the next one).
+    /// The standard error of the forecast `step` steps ahead (0 is the next value).
     pub fn standard_error(&self, step: usize) -> f64 {
         self.deviation * (1.0 + step as f64 * self.alpha * self.alpha).sqrt()
     }

@@ -1,7 +1,7 @@
 //! Whether synergy has converged.
 //!
-//! Measuring synergy belongs to the tracker. Invariant: one metric that has not converged, or that
-//! has too few samples, keeps the whole from converging.
+//! The tracker measures synergy. Invariant: one metric that has not converged, or that has too few
+//! samples, prevents the convergence of all.
 
 use std::collections::BTreeMap;
 
@@ -18,51 +18,51 @@ use super::distribution::t_quantile;
 use super::evidence::{DecisionCheck, DecisionEvidence, DecisionVerdict, StatisticalDecision};
 use super::levene::{LeveneCenter, levene_test};
 
-/// Values from which the test for stationarity is asked; below, it has no power.
+/// The fewest values for the test for stationarity; with fewer it has no power.
 pub const MIN_STATIONARITY_SAMPLES: usize = 12;
-/// Values from which it all but always tells what returns from what does not.
+/// From this many values on the test nearly always distinguishes a stationary series from others.
 pub const FULL_POWER_STATIONARITY_SAMPLES: usize = 100;
-/// The newest values that it is asked of: more would cost time with each cycle and tell nothing
-/// new.
+/// The most values used for the test: more would take time in each cycle and hardly change it.
 pub const MAX_STATIONARITY_SAMPLES: usize = 200;
-/// Values from which both halves are compared.
+/// The fewest values for comparing the variance of both halves.
 pub const MIN_VARIANCE_SAMPLES: usize = 6;
 
-/// What a metric has to stay close to.
+/// The value from which the distance of a metric is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConvergenceTarget {
-    /// Nothing: being together makes no difference any more.
+    /// Zero: sections behave together as they do separately.
     Zero,
-    /// Its own mean: whatever difference it makes, that stays the same.
+    /// The metric's own mean: there may be a difference, as long as it does not change.
     OwnMean,
 }
 
 /// When a synergy metric counts as converged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SynergyConvergenceRule {
-    /// How far, up or down, synergy may be from there (`SYNERGY_THRESHOLD`).
+    /// The allowed distance from the target (`SYNERGY_THRESHOLD`).
     pub threshold: f64,
-    /// From where.
+    /// The value from which the distance is measured.
     pub target: ConvergenceTarget,
-    /// The last cycles that are looked at (`SYNERGY_CYCLES`), at least three.
+    /// How many of the last cycles are tested (`SYNERGY_CYCLES`), at least three.
     pub cycles: usize,
-    /// How sure bounds and trend must be (`SYNERGY_CONFIDENCE`).
+    /// The confidence of bounds and trend (`SYNERGY_CONFIDENCE`).
     pub confidence: f64,
     /// The window of the moving average, of the rolling correlation and of the test for
     /// stationarity (`SYNERGY_MA_WINDOW`).
     pub window: Option<usize>,
-    /// How sure the test for stationarity must be (`SYNERGY_STATIONARITY_CONFIDENCE`).
+    /// The confidence of the test for stationarity (`SYNERGY_STATIONARITY_CONFIDENCE`).
     pub stationarity_confidence: f64,
-    /// How sure the test for equal variance must be (`SYNERGY_VARIANCE_CONFIDENCE`).
+    /// The confidence of the test for equal variance (`SYNERGY_VARIANCE_CONFIDENCE`).
     pub variance_confidence: f64,
-    /// How many metrics are judged together: each may be wrong only so much more seldom.
+    /// How many metrics are tested together; the allowed error of each test is divided by it.
     pub compared_metrics: usize,
 }
 
 impl SynergyConvergenceRule {
-    /// How likely a test of this confidence may be wrong on one of the metrics (Holm 1979: as all
-    /// have to hold, the first step decides).
+    /// The allowed error probability of a test for one metric, so that the given confidence holds
+    /// for all metrics together (the first step of Holm 1979, which decides because all have to
+    /// converge).
     fn allowed_error(&self, confidence: f64) -> f64 {
         (1.0 - confidence).clamp(0.0, 1.0) / self.compared_metrics.max(1) as f64
     }
@@ -83,7 +83,7 @@ impl Default for SynergyConvergenceRule {
     }
 }
 
-/// The decision for all metrics, and for each.
+/// The decision about all metrics, and about each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SynergyConvergence {
     /// Yes if every metric has converged.
@@ -95,7 +95,7 @@ pub struct SynergyConvergence {
 }
 
 impl SynergyConvergence {
-    /// What the decisions for all metrics come to; without metrics, there is nothing to tell.
+    /// Combines the decisions about all metrics; without metrics there are too few samples.
     pub fn from_decisions(metrics: BTreeMap<String, StatisticalDecision>) -> Self {
         let verdict = if metrics.is_empty()
             || metrics.values().any(|decision| decision.verdict == DecisionVerdict::TooFewSamples)
@@ -111,7 +111,7 @@ impl SynergyConvergence {
         Self { verdict, confidence, metrics }
     }
 
-    /// The largest distance of a moving average from where it should be; none before one was asked.
+    /// The largest distance of a moving average from its target; `None` if none was checked.
     pub fn largest_average(&self) -> Option<f64> {
         let asked =
             self.metrics.values().filter_map(|decision| decision.evidence_for(DecisionCheck::Mean));
@@ -119,14 +119,13 @@ impl SynergyConvergence {
     }
 }
 
-/// Whether one metric has come to rest over the last cycles.
+/// Whether one metric has converged over the last cycles.
 ///
-/// Its moving average with Student's bounds stays within the threshold, of zero or of its own mean,
-/// and it does not move with time (mean rolling correlation with the index below what chance
-/// allows). How sure that is refine two more tests, where there are enough samples: whether it
-/// returns to its mean (Dickey and Fuller), and whether both halves vary alike (Levene). They end
-/// nothing by themselves, but a confidence below the one asked for does. A constant metric is
-/// stationary.
+/// Its moving average with Student's bounds stays within the threshold of its target, and it has no
+/// trend (the mean rolling correlation with the index is below what chance allows). With enough
+/// samples two more tests refine the confidence: whether it is stationary (Dickey and Fuller), and
+/// whether both halves have equal variances (Levene). They decide nothing by themselves, but a
+/// confidence below the required one does. A constant metric is stationary.
 pub fn check_metric_convergence(past: &[f64], rule: SynergyConvergenceRule) -> StatisticalDecision {
     let past = drop_missing(past);
     let needed = rule.cycles.max(MIN_HISTORY_SAMPLES);
@@ -153,7 +152,8 @@ pub fn check_metric_convergence(past: &[f64], rule: SynergyConvergenceRule) -> S
     }
 }
 
-/// The moving average, the same with Student's bounds, and how sure these are.
+/// Checks the moving average, alone and with Student's bounds; returns the evidence and the
+/// confidence.
 fn check_equivalence(
     recent: &[f64],
     window: usize,
@@ -163,17 +163,17 @@ fn check_equivalence(
     let centre = ema_series(recent, window).last().copied().unwrap_or(usual);
     let centre = match rule.target {
         ConvergenceTarget::Zero => centre,
-        // What adding up costs in digits is no unrest.
+        // For a constant series the difference is only a rounding error.
         ConvergenceTarget::OwnMean if is_constant(recent) => 0.0,
         ConvergenceTarget::OwnMean => centre - usual,
     };
-    // Values that follow each other tell less of their mean than as many that do not.
+    // Values that depend on their neighbours count as fewer independent ones.
     let samples = recent.len();
     let inflation =
         if samples < MIN_VARIANCE_SAMPLES { 1.0 } else { autocorrelation_inflation(recent) };
     let spread = if is_constant(recent) { 0.0 } else { sample_deviation(recent) * inflation };
     let freedom = (samples - 1) as f64;
-    // One-sided on each side, so that both p-value and bound say the same.
+    // One-sided on each side, so that p-value and bound agree.
     let reach = t_quantile(rule.confidence.clamp(0.5, 1.0 - 1e-12), freedom);
     let statistic = centre.abs() + reach * spread / (samples as f64).sqrt();
     let p_value = equivalence_p_value(centre, spread, samples, rule.threshold);
@@ -194,15 +194,14 @@ fn check_trend(recent: &[f64], window: usize, rule: SynergyConvergenceRule) -> D
         .with_p_value(correlation_p_value(statistic, window))
 }
 
-/// The evidence, and what it leaves of the confidence. The test has little power on few values: a
-/// p-value that it does not reject with then says little, and counts more the more values there
-/// are.
+/// The evidence, and a factor for the confidence. The test has little power on few values, so a
+/// p-value that does not reject lowers the confidence less the fewer values there are.
 fn check_stationarity(
     recent: &[f64],
     window: usize,
     rule: SynergyConvergenceRule,
 ) -> Option<(DecisionEvidence, f64)> {
-    // A shorter window than the test needs must not silence it.
+    // A window shorter than the test needs is extended, so that the test is made.
     let window = window.clamp(MIN_STATIONARITY_SAMPLES, MAX_STATIONARITY_SAMPLES);
     let recent = &recent[recent.len().saturating_sub(window)..];
     if recent.len() < MIN_STATIONARITY_SAMPLES || is_constant(recent) {
@@ -220,8 +219,8 @@ fn check_stationarity(
     Some((piece.with_p_value(test.p_value), 1.0 - power * doubt.min(1.0)))
 }
 
-/// The evidence, and what it leaves of the confidence: all of it where both halves vary alike, else
-/// as much as the p-value is of what chance allows.
+/// The evidence, and a factor for the confidence: 1 where both halves have equal variances, else
+/// the p-value divided by the allowed error.
 fn check_equal_variance(
     recent: &[f64],
     rule: SynergyConvergenceRule,
@@ -318,7 +317,7 @@ mod tests {
 
     #[test]
     fn stationarity_is_asked_of_the_window_and_of_no_fewer_values_than_it_needs() {
-        // Long ago it wandered off; since then it is calm.
+        // It drifted long ago, and is stable since then.
         let mut values: Vec<f64> = (0..40_u32).map(|step| f64::from(step) * 0.1).collect();
         values.extend(calm_series(40));
         let asked = |window: Option<usize>| {
@@ -333,7 +332,7 @@ mod tests {
 
     #[test]
     fn stationarity_lowers_the_confidence_the_more_the_longer_the_history_is() {
-        // It wanders, but stays within a wide threshold.
+        // A random walk that stays within a wide threshold.
         let walk = |length: u32| -> Vec<f64> {
             let steps = (0..length).map(|step| (f64::from(step * step) * 0.37).sin());
             steps

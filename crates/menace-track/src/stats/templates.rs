@@ -1,7 +1,7 @@
 //! Cold-start templates: the ROI curve that a new workflow is expected to have.
 //!
-//! Reading the file belongs to `menace-loop`, blending to [`super::foresight`]. Invariant: every
-//! curve has at least one usable number and every pattern leads to a curve.
+//! `menace-loop` reads the file, [`super::foresight`] blends the curve. Invariant: every curve has
+//! at least one usable number, and every pattern refers to a curve.
 
 use std::collections::BTreeMap;
 
@@ -11,44 +11,44 @@ use thiserror::Error;
 
 use super::describe::is_usable;
 
-/// Why a file is no list of templates.
+/// Why a file is no valid list of templates.
 #[derive(Debug, Error)]
 pub enum TemplateError {
-    /// It has another shape.
+    /// The YAML has another structure.
     #[error("expected `trajectories` and `profiles`: {0}")]
     Shape(String),
-    /// A curve is empty, or has something that is no number.
+    /// A curve is empty, or has an unusable number.
     #[error("trajectory `{0}` needs at least one number, and numbers only")]
     Empty(String),
-    /// A pattern leads nowhere.
+    /// A pattern refers to a curve that does not exist.
     #[error("profile `{pattern}` asks for trajectory `{trajectory}`, which the file does not have")]
     Unknown {
         /// The pattern.
         pattern: String,
-        /// What it asks for.
+        /// The name of the missing curve.
         trajectory: String,
     },
-    /// A pattern that cannot be understood.
+    /// A pattern is no valid glob.
     #[error("profile `{pattern}` is no pattern of paths")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// What is wrong with the pattern.
         source: globset::Error,
     },
 }
 
-/// As written in the file.
+/// The file as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct TemplatesFile {
     /// Curves by name, one ROI per cycle.
     trajectories: BTreeMap<String, Vec<f64>>,
-    /// Which workflows begin with which curve.
+    /// Patterns of workflows, each with the name of its curve.
     profiles: BTreeMap<String, String>,
 }
 
-/// Curves, and which workflows begin with them.
+/// The curves, and the patterns of workflows that start with them.
 #[derive(Debug, Clone, Default)]
 pub struct ColdStartTemplates {
     curves: BTreeMap<String, Vec<f64>>,

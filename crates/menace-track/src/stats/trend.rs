@@ -1,7 +1,7 @@
 //! A straight line through a series.
 //!
-//! For series too short for a model of their own. Invariant: missing values keep their place in
-//! time, and the band around the line is Student's.
+//! For series too short for an ARIMA model. Invariant: missing values keep their position in time,
+//! and the band around the line is Student's.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct TrendLine {
     pub slope: f64,
     /// The standard deviation around the line; zero below three values.
     pub deviation: f64,
-    /// Values it was drawn through.
+    /// Number of values used.
     pub samples: usize,
     length: usize,
     centre: f64,
@@ -25,7 +25,7 @@ pub struct TrendLine {
 }
 
 impl TrendLine {
-    /// Draws the line; `None` without values. One value gives a level line.
+    /// Fits the line; `None` without values. For one value the slope is zero.
     pub fn fit(series: &[f64]) -> Option<Self> {
         let points: Vec<(f64, f64)> = series
             .iter()
@@ -62,7 +62,7 @@ impl TrendLine {
         self.intercept + self.slope * (self.length + step) as f64
     }
 
-    /// Half the width of the band that holds that value with the given confidence.
+    /// Half the width of the band that contains the actual value with the given confidence.
     ///
     /// `None` below three values, which are too few for a band.
     pub fn interval_half_width(&self, step: usize, confidence: f64) -> Option<f64> {

@@ -1,8 +1,8 @@
-//! The truth adapter: predictions brought closer to what really happened, and when not to trust
+//! The truth adapter: corrects predictions by what actually happened, and reports when not to trust
 //! them.
 //!
-//! Reading and writing its file belongs to `menace-store`; the time is given. Invariant: a model
-//! never predicts without saying whether the features still look like those it was trained on.
+//! `menace-store` reads and writes its file; callers pass the time. Invariant: every prediction
+//! says whether the features still look like those of the training.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -12,14 +12,14 @@ use super::describe::is_usable;
 use super::drift::{EcdfGaps, QuantileBins};
 use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
-/// The shape of the file. A file of another version is trained anew.
+/// The format of the file. With another version the model is trained again.
 pub const TRUTH_MODEL_VERSION: u32 = 1;
-/// Rows below which no model is trained.
+/// The fewest rows for training a model.
 pub const MIN_CALIBRATION_ROWS: usize = 10;
-/// How likely a drift may be found where there is none, with both measures together.
+/// The allowed rate of false drift reports, for both measures together.
 pub const MAX_FALSE_DRIFT_RATE: f64 = 0.05;
 
-/// Why there is no adapter.
+/// Why there is no usable adapter.
 #[derive(Debug, Error)]
 pub enum TruthError {
     /// Too few complete rows.
@@ -27,7 +27,7 @@ pub enum TruthError {
         "calibration needs {MIN_CALIBRATION_ROWS} complete rows, found {found}: run more cycles"
     )]
     TooFew {
-        /// Complete rows.
+        /// Number of complete rows found.
         found: usize,
     },
     /// The rows have no features.
@@ -42,15 +42,15 @@ pub enum TruthError {
          trained anew"
     )]
     Version {
-        /// What the file says.
+        /// The version in the file.
         found: u32,
     },
-    /// The model's parts do not belong together.
+    /// The parts of the model are inconsistent.
     #[error("the calibration model contradicts itself: remove it, and it will be trained anew")]
     Inconsistent,
 }
 
-/// How far a feature may move before it counts as drifted.
+/// The limits above which a feature may count as drifted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriftLimits {
     /// The population stability index.
@@ -65,31 +65,31 @@ impl Default for DriftLimits {
     }
 }
 
-/// How far one feature has moved.
+/// How much one feature has changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureDrift {
-    /// The feature.
+    /// The name of the feature.
     pub feature: String,
     /// Its population stability index.
     pub psi: f64,
-    /// How likely bins this different are by chance.
+    /// The probability of such a difference of the bins by chance.
     pub psi_p_value: f64,
     /// Its Kolmogorov–Smirnov distance.
     pub ks: f64,
-    /// How likely samples that far apart are by chance.
+    /// The probability of such a distance by chance.
     pub ks_p_value: f64,
-    /// What both were compared with; none in files of older programs.
+    /// The criteria that were applied; `None` in files of older programs.
     #[serde(alias = "against", default)]
     pub criteria: Option<DriftCriteria>,
-    /// Whether one of them is above its limit, and not by chance.
+    /// Whether one of the measures is above its limit and not explained by chance.
     pub drifted: bool,
-    /// Values that were looked at.
+    /// Number of values compared.
     pub samples: usize,
 }
 
 impl FeatureDrift {
-    /// Whether it still looks as it did in the training, with what that rests on: a yes unless one
-    /// measure is above its limit and chance does not explain it.
+    /// Whether the feature still looks as in the training, with the evidence: yes unless one
+    /// measure is above its limit and not explained by chance.
     pub fn decision(&self) -> StatisticalDecision {
         if self.samples == 0 {
             return StatisticalDecision::too_few_samples(MIN_CALIBRATION_ROWS, 0);
@@ -130,26 +130,27 @@ impl FeatureDrift {
     }
 }
 
-/// What makes a drift.
+/// When a feature counts as drifted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriftCriteria {
-    /// Above them, a feature has moved.
+    /// A feature may have drifted only above these limits.
     pub limits: DriftLimits,
-    /// At or below it, PSI is not so by chance; zero where so few values cannot tell.
+    /// PSI is not explained by chance at or below this p-value; zero where too few values can show
+    /// that.
     pub psi_chance: f64,
-    /// The same of the distance.
+    /// The same threshold for the p-value of the distance.
     pub ks_chance: f64,
 }
 
-/// What is known about a model.
+/// Information about a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TruthModelMetadata {
-    /// When it was trained, as given.
+    /// When it was trained, as the caller stated.
     pub trained_at: String,
-    /// Which sections the rows are about; empty for everything.
+    /// The selection of sections that the rows belong to; empty for all.
     #[serde(default)]
     pub selection: String,
-    /// When its features were last compared, as given.
+    /// When its features were last compared, as the caller stated.
     pub checked_at: Option<String>,
     /// Rows it was trained on.
     pub samples: usize,
@@ -157,14 +158,14 @@ pub struct TruthModelMetadata {
     pub scores: Vec<CalibrationScore>,
     /// The share of the targets' variance that held-out predictions explain; at most 1.
     pub explained: f64,
-    /// Features that had drifted when last compared.
+    /// Features that had drifted at the last comparison.
     pub drifted: Vec<String>,
-    /// How far each feature had moved then.
+    /// The change of each feature at the last comparison.
     #[serde(default)]
     pub drifts: Vec<FeatureDrift>,
-    /// Whether its predictions are to be distrusted.
+    /// Whether its predictions should not be trusted.
     pub low_confidence: bool,
-    /// Whether it should be trained anew.
+    /// Whether it should be trained again.
     pub retrain: bool,
 }
 
@@ -173,11 +174,11 @@ pub struct TruthModelMetadata {
 pub struct CalibratedPrediction {
     /// The value.
     pub value: f64,
-    /// Whether to distrust it.
+    /// Whether it should not be trusted.
     pub low_confidence: bool,
 }
 
-/// A trained model with a memory of its features.
+/// A trained model, with the features of its training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedTruthAdapter")]
 pub struct TruthAdapter {
@@ -188,7 +189,7 @@ pub struct TruthAdapter {
     metadata: TruthModelMetadata,
 }
 
-/// As a file has it.
+/// The content of a file before validation.
 #[derive(Debug, Deserialize)]
 struct UncheckedTruthAdapter {
     version: u32,
@@ -230,7 +231,7 @@ struct FeatureReference {
 }
 
 impl TruthAdapter {
-    /// Trains on rows of features and the values that were really reached.
+    /// Trains on rows of features and the actual values for them.
     pub fn train(
         names: &[String],
         rows: &[Vec<f64>],
@@ -283,28 +284,27 @@ impl TruthAdapter {
                 explained: explained.max(-1.0),
                 drifted: Vec::new(),
                 drifts: Vec::new(),
-                // A model that explains nothing is no better than the mean.
+                // A model that explains none of the variance is no better than the mean.
                 low_confidence: explained <= 0.0,
                 retrain: false,
             },
         })
     }
 
-    /// Notes which sections the rows are about.
+    /// Sets the selection of sections that the rows belong to.
     #[must_use]
     pub fn with_selection(mut self, selection: &str) -> Self {
         selection.clone_into(&mut self.metadata.selection);
         self
     }
 
-    /// Compares new rows with those of the training, and remembers what came out.
+    /// Compares new rows with those of the training, and stores the result.
     ///
-    /// A feature has drifted when it is above a limit and chance does not explain that: small
-    /// samples of the same are often far apart. Of all that are found, a share of
-    /// [`MAX_FALSE_DRIFT_RATE`] may still be by chance (Benjamini, Hochberg 1995), half of it with
-    /// each measure. Where so few values fill the bins that no PSI of a single feature could be
-    /// distinguished from chance, only the distance is asked, and has all of it. Without new rows
-    /// nothing changes but the time.
+    /// A feature has drifted when a measure is above its limit and chance does not explain that,
+    /// since small samples of one distribution often differ. The rate of false reports is at most
+    /// [`MAX_FALSE_DRIFT_RATE`] (Benjamini, Hochberg 1995), half of it for each measure. Where
+    /// there are too few values for any PSI to differ from chance, only the distance is used, with
+    /// the whole rate. Without new rows only the time is updated.
     pub fn check_drift(&mut self, rows: &[Vec<f64>], now: &str) -> Vec<FeatureDrift> {
         let mut drifts: Vec<FeatureDrift> = self
             .features
@@ -364,7 +364,7 @@ impl TruthAdapter {
 
     /// The calibrated value for one row of features.
     ///
-    /// A row that lacks a feature gets an answer that is not to be trusted.
+    /// A row that lacks a feature gets a prediction of low confidence.
     pub fn predict(&self, features: &[f64]) -> CalibratedPrediction {
         let complete =
             features.len() == self.features.len() && features.iter().all(|value| is_usable(*value));
@@ -373,7 +373,7 @@ impl TruthAdapter {
         CalibratedPrediction { value, low_confidence: self.metadata.low_confidence || !complete }
     }
 
-    /// What it was trained on, in the order of a row.
+    /// The names of the features, in the order of a row.
     pub fn features(&self) -> impl Iterator<Item = &str> {
         self.features.iter().map(|feature| feature.name.as_str())
     }
@@ -383,12 +383,12 @@ impl TruthAdapter {
         &self.metadata
     }
 
-    /// The model as text.
+    /// The model as JSON.
     pub fn to_json(&self) -> Result<String, TruthError> {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// Reads a model back; refuses what is corrupt or of another version.
+    /// Reads a model; an error when it is corrupt or of another version.
     pub fn from_json(text: &str) -> Result<Self, TruthError> {
         #[derive(Deserialize)]
         struct TruthVersionHeader {
@@ -402,7 +402,8 @@ impl TruthAdapter {
     }
 }
 
-/// The p-value up to which all are discoveries, if such a share of them may be none.
+/// The largest p-value at which all smaller ones count as discoveries with this false discovery
+/// rate.
 fn max_discovery_p_value(p_values: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut sorted: Vec<f64> = p_values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -494,7 +495,7 @@ mod tests {
             found += usize::from(adapter.metadata().retrain);
         }
         assert_eq!((above, found), (50, 50));
-        // A twentieth, and what so few draws vary by; `tests/simulated.rs` has more of them.
+        // A twentieth, with the variation of so few draws; `tests/simulated.rs` has more of them.
         assert!(alarms <= 4, "{alarms} of 50");
     }
 

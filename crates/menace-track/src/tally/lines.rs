@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// No real file is longer; a guest may claim otherwise.
+/// Larger line numbers are ignored: no real file is that long, but the guest may report anything.
 const MAX_LINE_NUMBER: u32 = 1_000_000;
 
-/// Ranges with both ends included, in ascending order, with gaps between them.
+/// Ranges with both ends included, in ascending order, neither overlapping nor adjacent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LineRanges(Vec<(u32, u32)>);
 
 impl LineRanges {
-    /// Adds lines in whatever order.
+    /// Adds lines in any order.
     pub fn add(&mut self, lines: &[u32]) {
         let possible = lines.iter().filter(|line| **line <= MAX_LINE_NUMBER);
         self.join(possible.map(|line| (*line, *line)));

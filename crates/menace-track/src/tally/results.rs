@@ -1,7 +1,7 @@
-//! Whether equal calls have equal results.
+//! Checks whether equal calls have equal results.
 //!
-//! Equal are calls with the same input and the same seed, without faults: a fault may be injected
-//! elsewhere the next time. Limits say nothing about results, so calls that hit one are left out.
+//! Calls are equal when they have the same input and the same seed, and no faults, which may be
+//! injected elsewhere the next time. Calls that exceeded a limit are left out: they have no result.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use menace_model::{Call, CallStep, Outcome, Seed, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// So many different calls are watched, those with the smallest numbers.
+/// The most different calls that are tracked: those with the smallest hashes.
 const MAX_TRACKED_CALLS: usize = 256;
 
-/// By call: the smallest and the largest of its results, as numbers.
+/// By hash of the call: the smallest and the largest hash of its results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct ResultHashes(BTreeMap<u64, (u64, u64)>);
@@ -54,7 +54,7 @@ impl ResultHashes {
 fn hash_result(outcome: &Outcome) -> Option<u64> {
     let text = match outcome.verdict {
         Verdict::Returned => outcome.value.as_ref()?.hash.as_ref()?,
-        // Messages name addresses and times.
+        // Only the type counts: messages contain addresses and times.
         Verdict::Raised | Verdict::Refused => &outcome.exception.as_ref()?.kind,
         _ => return None,
     };
@@ -65,12 +65,12 @@ fn hash_input(call: &Call) -> u64 {
     let Call { step, seed, fixtures, .. } = call;
     let CallStep { target, receiver, args, kwargs, .. } = step;
     let mut digest = FnvDigest(Seed(*seed).derive("call").0);
-    // Values that JSON cannot hold would only make the number less exact.
+    // For values that JSON cannot hold the hash is only less specific.
     let _ = serde_json::to_writer(&mut digest, &(target, receiver, args, kwargs, fixtures));
     digest.0
 }
 
-/// FNV-1a of what is written to it.
+/// FNV-1a hash of the written bytes.
 struct FnvDigest(u64);
 
 impl Write for FnvDigest {

@@ -1,12 +1,12 @@
-//! Quantiles of many numbers in little memory, to within one part in 32.
+//! Quantiles of many numbers in little memory, with a relative error of at most 1/32.
 //!
-//! Numbers fall into buckets that grow with them: 32 for each power of two.
+//! Numbers are counted in buckets whose width grows with them: 32 for each power of two.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Bits of a number that decide its bucket, after the first.
+/// Bits of a number that select its bucket, after the leading one.
 const BUCKET_BITS: u32 = 5;
 const BUCKETS_PER_POWER_OF_TWO: u16 = 1 << BUCKET_BITS;
 
@@ -48,7 +48,7 @@ impl QuantileSketch {
         self.quantile(50)
     }
 
-    /// The value below which `percent` of the numbers lie.
+    /// The value below which `percent` per cent of the numbers lie.
     pub fn quantile(&self, percent: u64) -> Option<u64> {
         let count = self.count();
         let rank = (u128::from(count) * u128::from(percent)).div_ceil(100).max(1);
@@ -62,11 +62,11 @@ impl QuantileSketch {
 
 fn bucket_index(value: u64) -> u16 {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BUCKET_BITS + 1);
-    // The first bits are below 64 and the shift is below 59.
+    // The leading bits are below 64, and the shift is below 59.
     BUCKETS_PER_POWER_OF_TWO * shift as u16 + (value >> shift) as u16
 }
 
-/// The middle of what falls into a bucket.
+/// The middle of a bucket's range.
 fn bucket_midpoint(bucket: u16) -> u64 {
     let shift = (bucket / BUCKETS_PER_POWER_OF_TWO).saturating_sub(1);
     let first = u64::from(bucket - BUCKETS_PER_POWER_OF_TWO * shift);

@@ -1,4 +1,4 @@
-//! What calls used of the machine, and what they leaked.
+//! The resources that calls used, and what they leaked.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub struct CallCosts {
     pub cpu_ns: QuantileSketch,
     pub wall_ns: QuantileSketch,
     pub memory_bytes: QuantileSketch,
-    /// Read and written.
+    /// Bytes read and written.
     pub io_bytes: QuantileSketch,
 }
 
@@ -33,7 +33,7 @@ impl CallCosts {
     }
 }
 
-/// What calls left behind.
+/// What calls leaked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeakCounts {
     pub threads: u64,
@@ -70,7 +70,8 @@ impl LeakCounts {
     }
 }
 
-/// 0 for a duration that is not positive: the guest reports it, and is not trusted.
+/// Converts to nanoseconds; 0 for NaN and negative values, since the guest reports it and is not
+/// trusted.
 pub(super) fn ms_to_ns(milliseconds: f64) -> u64 {
     if milliseconds.is_nan() || milliseconds <= 0.0 {
         return 0;

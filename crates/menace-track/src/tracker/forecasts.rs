@@ -1,7 +1,7 @@
 //! Forecasts of ROI, metrics and synergy.
 //!
-//! The methods are in `stats`, the predictors in `predict`. Invariant: a model is chosen again
-//! only when its history has changed.
+//! The methods are in `stats`, the predictors in `predict`. Invariant: a model is chosen again only
+//! when its history has changed.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ use crate::stats::forecast::{
 };
 use crate::{CycleReport, MetricValues};
 
-/// The owner of the models of ROI and metrics, in the cache of chosen models.
+/// The owner of the tracker's own models in the cache.
 const TRACKER_MODEL_OWNER: &str = "tracker";
-/// The key of ROI's model in that cache; no metric has an empty name.
+/// The key of the model for ROI in the cache; no metric has an empty name.
 const ROI_MODEL_KEY: &str = "";
-/// Cycles that a forecast of ROI looks at.
+/// How many of the last cycles a forecast uses.
 const MAX_FORECAST_CYCLES: usize = 200;
-/// Cycles that the ROI of one module is predicted from: few enough for a line, for there are many
-/// modules.
+/// How many of the last cycles a forecast of a module's ROI uses: few enough for a line, since
+/// there are many modules.
 const MAX_MODULE_FORECAST_CYCLES: usize = 11;
 
 impl Tracker {
-    /// Where ROI leads, with what was used of the machine beside it; none without a history.
+    /// Forecasts ROI, with the used resources as regressors; `None` without a history.
     pub fn forecast_roi(&mut self, outlook: ForecastOptions) -> Option<MetricForecast> {
         let history = last_values(&self.history.roi_history, MAX_FORECAST_CYCLES).to_vec();
         let resources = self.resources(history.len());
         self.models.forecast(TRACKER_MODEL_OWNER, ROI_MODEL_KEY, &history, &resources, outlook)
     }
 
-    /// Where a metric leads.
+    /// Forecasts a metric.
     pub fn predict_metric(&mut self, name: &str, ahead: ForecastOptions) -> Option<MetricForecast> {
         let history = last_values(self.history.metrics_history.get(name)?, MAX_FORECAST_CYCLES);
         self.models.forecast(TRACKER_MODEL_OWNER, name, history, &[], ahead)
     }
 
-    /// Where `synergy_roi` leads.
+    /// Forecasts `synergy_roi`.
     pub fn predict_synergy(&mut self, outlook: ForecastOptions) -> Option<MetricForecast> {
         self.predict_metric(SYNERGY_ROI, outlook)
     }
 
-    /// Where a synergy metric leads; `name` with or without `synergy_`.
+    /// Forecasts a synergy metric; `name` with or without `synergy_`.
     pub fn predict_synergy_metric(
         &mut self,
         name: &str,
@@ -52,7 +52,7 @@ impl Tracker {
         self.predict_metric(&synergy_metric_name(name), outlook)
     }
 
-    /// What a panel says of one metric of the run.
+    /// The prediction of a panel for one metric of the run.
     pub fn predict_metric_with(
         &mut self,
         panel: &PredictorPanel,
@@ -62,8 +62,8 @@ impl Tracker {
         panel.predict(metric, history, &self.history.predictor_errors, &mut self.models)
     }
 
-    /// `pred_<metric>` of every documented metric and every synergy metric that has a history, for
-    /// the next cycle. They are remembered in place of the last ones.
+    /// Predicts `pred_<metric>` for the next cycle, for every metric of the table and every synergy
+    /// metric with a history. The predictions replace those stored last.
     pub fn predict_all_metrics(&mut self, panel: &PredictorPanel) -> MetricValues {
         let mut predicted = MetricValues::default();
         let documented = METRICS.iter().map(|metric| metric.name.to_owned());
@@ -77,10 +77,10 @@ impl Tracker {
         predicted
     }
 
-    /// Compares what was to be expected of a cycle with what came of it. Call before
-    /// [`Self::update`]. What others have said of this cycle is forgotten then.
+    /// Compares the predictions for a cycle with its actual values. Call before [`Self::update`].
+    /// Predictions of plugins for this cycle are removed.
     ///
-    /// Nothing is said of what has fewer values than a line needs.
+    /// Series with fewer values than a line needs are left out.
     pub fn compare_predictions(&mut self, panel: &PredictorPanel, report: &CycleReport) {
         let expected = self.forecast_roi(ForecastOptions::default());
         let expected = expected.filter(|one| one.samples >= MIN_LINE_SAMPLES);
@@ -123,7 +123,7 @@ impl Tracker {
         }
     }
 
-    /// What a cycle used of the machine: `cpu`, `memory`, `disk`, `time`. Call after
+    /// Records the resources that a cycle used: `cpu`, `memory`, `disk`, `time`. Call after
     /// [`Self::update`].
     pub fn record_resources(&mut self, used: &BTreeMap<String, f64>) {
         for (name, value) in used.iter().filter(|(_, value)| value.is_finite()) {
@@ -131,8 +131,8 @@ impl Tracker {
         }
     }
 
-    /// Resources of the last cycles, as long as the history: they never shorten it. Those that are
-    /// known of fewer than half of the cycles explain none; what is missing of others is a gap.
+    /// Resources of the last cycles, as long as the history. Resources known for fewer than half of
+    /// the cycles are left out; for the others missing values are gaps.
     fn resources(&self, cycles: usize) -> Vec<ResourceSeries> {
         let known =
             self.history.resource_history.values().map(|values| last_values(values, cycles));
@@ -148,12 +148,12 @@ impl Tracker {
             .collect()
     }
 
-    /// How often models had to be chosen.
+    /// How often a model was chosen.
     pub fn models_chosen(&self) -> usize {
         self.models.models_chosen()
     }
 
-    /// How many values these were chosen from, all together.
+    /// How many values models were chosen from in all.
     pub fn values_modelled(&self) -> usize {
         self.models.values_modelled()
     }
@@ -205,7 +205,7 @@ mod tests {
         tracker.forecast_roi(ForecastOptions::default()).unwrap();
         let predicted = tracker.predict_all_metrics(&panel);
         assert_eq!(tracker.models_chosen(), 3);
-        // A file lies between two cycles.
+        // Between two cycles the history is stored in a file.
         let (history, models) = tracker.into_parts();
         let text = serde_json::to_string(&history).unwrap();
         let mut tracker = Tracker::with_models(serde_json::from_str(&text).unwrap(), models);
@@ -232,7 +232,8 @@ mod tests {
             grid: crate::stats::arima::ArimaOrderGrid { p: 1, d: 0, q: 0 },
             ..ForecastOptions::default()
         };
-        // In values that models are chosen from: once for the cycle before, once for one more.
+        // Cost in values that models are chosen from: once for the cycle before, and once for one
+        // more.
         let cost = |cycles: u32| {
             let metrics = [("resilience", wave(cycles)), ("synergy_roi", wave(cycles))];
             let mut tracker = tracker(&metrics);
@@ -322,7 +323,7 @@ mod tests {
         for value in &cpu {
             with.record_resources(&BTreeMap::from([("cpu".to_owned(), *value)]));
         }
-        // The last value of a resource goes on: so does what follows from it.
+        // The last value of the resource is assumed to stay, and the forecast follows from it.
         let expected = 0.03 * cpu[39];
         let near = with.forecast_roi(ForecastOptions::default()).unwrap().points[0].mean;
         assert!((near - expected).abs() < 0.01, "{near} {expected}");
@@ -342,7 +343,8 @@ mod tests {
         let made = with.forecast_roi(ForecastOptions::default()).unwrap();
         assert_eq!(made.samples, 100);
         assert_eq!(Some(made), Tracker::new(history).forecast_roi(ForecastOptions::default()));
-        // Known of the later half, they are used, and the first half still counts.
+        // With values for the later half of the cycles, they are used, and the first half still
+        // counts.
         for step in 0..88_u32 {
             let value = f64::from(step * 7 % 11);
             with.record_resources(&BTreeMap::from([("disk".to_owned(), value)]));

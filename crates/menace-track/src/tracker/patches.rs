@@ -1,6 +1,6 @@
-//! What patches did to modules: entropy and complexity against ROI.
+//! Records what patches changed in modules: entropy and complexity against ROI.
 //!
-//! Judging them is in `stats::entropy`. Invariant: a module that did not change has no new patch.
+//! `stats::entropy` evaluates them. Invariant: a module that did not change has no new patch.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,28 +8,28 @@ use super::Tracker;
 use crate::stats::entropy::PatchDelta;
 use crate::{CycleReport, ModuleFacts};
 
-/// Patches of a module that are remembered.
+/// The most patches of a module that are kept.
 const MAX_PATCHES_PER_MODULE: usize = 50;
 
-/// A module as it was measured last.
+/// A module when it was last measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ModuleShape {
     /// Shannon entropy of its tokens, in bits.
     pub entropy: f64,
     /// Cyclomatic complexity of the whole module.
     pub complexity: f64,
-    /// What it was worth.
+    /// Its ROI.
     pub roi: f64,
-    /// Logical lines; older programs did not count them.
+    /// Logical lines; not recorded by older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<f64>,
-    /// Of the last patch, once there was one.
+    /// The complexity of the last patch, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch_complexity: Option<f64>,
 }
 
 impl Tracker {
-    /// Compares modules with how they were in the last cycle that measured them; a module that has
+    /// Compares modules with their state in the last cycle that measured them; a module with
     /// another entropy or complexity was patched in between.
     pub fn record_patches(&mut self, modules: &[ModuleFacts], report: &CycleReport) {
         for module in modules {
@@ -40,8 +40,8 @@ impl Tracker {
         }
     }
 
-    /// How much the last patch of a module has changed: logical lines and complexity, each without
-    /// its sign. None before the first.
+    /// The size of a module's last patch: the absolute changes of logical lines and of complexity,
+    /// added. `None` before the first patch.
     pub fn patch_complexity(&self, module: &ModuleFacts) -> Option<f64> {
         let before = self.history.module_shapes.get(&module.path)?;
         let complexity = f64::from(module.numbers.complexity);
@@ -142,10 +142,10 @@ mod tests {
         tracker.record_shape("m.py", shape(4.5, 12.0, 0.3));
         let patches = &tracker.history().module_patches["m.py"];
         assert_eq!(patches.len(), 1);
-        // Against the last cycle, not against the first.
+        // The difference is to the last cycle, not to the first.
         assert!((patches[0].roi_delta - 0.1).abs() < 1e-12);
         assert_eq!(tracker.history().module_entropy_deltas["m.py"], [0.25]);
-        // Only the complexity stayed: a patch, but no ratio.
+        // Complexity did not change: a patch, but without a ratio.
         tracker.record_shape("m.py", shape(5.0, 12.0, 0.3));
         assert_eq!(tracker.history().module_patches["m.py"].len(), 2);
         assert_eq!(tracker.history().module_entropy_deltas["m.py"].len(), 1);

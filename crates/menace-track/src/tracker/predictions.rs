@@ -1,4 +1,4 @@
-//! Forecasts, and how far they were off.
+//! Forecasts and their errors.
 
 use super::Tracker;
 use crate::predict::{ExternalPredictor, PredictorPanel, record_error};
@@ -16,8 +16,8 @@ impl Tracker {
         panel
     }
 
-    /// Records a plugin's prediction of a metric. With an actual value it is an error of the
-    /// predictor; without one it is its answer for the next cycle.
+    /// Records a plugin's prediction of a metric. With an actual value it counts as an error of the
+    /// predictor; without one it is the answer for the next cycle.
     pub fn record_external_prediction(
         &mut self,
         predictor: &str,
@@ -38,7 +38,7 @@ impl Tracker {
         }
     }
 
-    /// A forecast of ROI and what came of it.
+    /// Records a forecast of ROI with its actual value.
     pub fn record_prediction(&mut self, predicted: f64, actual: f64) {
         if predicted.is_finite() && actual.is_finite() {
             self.history.predicted_roi.push(predicted);
@@ -46,7 +46,7 @@ impl Tracker {
         }
     }
 
-    /// A forecast of a metric and what came of it.
+    /// Records a forecast of a metric with its actual value.
     pub fn record_metric_prediction(&mut self, metric: &str, predicted: f64, actual: f64) {
         if predicted.is_finite() && actual.is_finite() {
             let history = &mut self.history;
@@ -55,21 +55,21 @@ impl Tracker {
         }
     }
 
-    /// Mean absolute error of the last `window` forecasts of ROI, of all without one.
+    /// Mean absolute error of the last `window` forecasts of ROI, or of all without a window.
     pub fn rolling_mae(&self, window: Option<usize>) -> Option<f64> {
         mean_absolute_error(&self.history.predicted_roi, &self.history.actual_roi, window)
     }
 
-    /// The same of a metric.
+    /// Mean absolute error of the last `window` forecasts of a metric.
     pub fn rolling_mae_metric(&self, metric: &str, window: Option<usize>) -> Option<f64> {
         let predicted = self.history.predicted_metrics.get(metric)?;
         mean_absolute_error(predicted, self.history.actual_metrics.get(metric)?, window)
     }
 
-    /// How far forecasts can be trusted, of ROI or of a metric, in [0, 1]: 1 / (1 + error), where
-    /// the error is in units of that of the last value (Hyndman, Koehler 2006). 1 for perfect ones,
-    /// a half for those no better than saying that all stays as it is. None before one could be
-    /// compared with what came and with what was before.
+    /// How far forecasts of ROI or of a metric can be trusted, in [0, 1]: 1 / (1 + error), where
+    /// the error is relative to that of predicting the last value (Hyndman, Koehler 2006). 1 for
+    /// perfect forecasts, 0.5 for those no better than predicting the last value. `None` before one
+    /// could be compared with an actual value and the value before it.
     pub fn reliability(&self, metric: Option<&str>, window: Option<usize>) -> Option<f64> {
         let history = &self.history;
         let (predicted, actual, values) = match metric {
@@ -94,14 +94,14 @@ impl Tracker {
         let error = mean(&recent.iter().map(|(error, _)| *error).collect::<Vec<_>>())?;
         let naive = mean(&recent.iter().map(|(_, naive)| *naive).collect::<Vec<_>>())?;
         Some(match error + naive {
-            // Nothing moved, and that was said.
+            // Nothing changed, and the forecasts said so.
             0.0 => 1.0,
             both => naive / both,
         })
     }
 }
 
-/// What was measured before the first forecast could be compared: its history ends with what came.
+/// The value before the first compared forecast; the history must end with the actual values.
 fn value_before_first(actual: &[f64], values: &[f64]) -> Option<f64> {
     let first = values.len().checked_sub(actual.len())?;
     let is_same = values

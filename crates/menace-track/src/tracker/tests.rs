@@ -35,7 +35,7 @@ fn cycle_metrics(reliability: f64, risk: f64) -> CycleMetrics {
     measured
 }
 
-/// A tracker that saw a cycle of each reliability.
+/// A tracker with one cycle for each reliability.
 fn tracker_after(cycles: &[f64]) -> Tracker {
     let mut tracker = Tracker::default();
     for reliability in cycles {
@@ -72,7 +72,7 @@ fn raroi_knows_risk_and_restlessness() {
     let report = score_cycle(&cycle_metrics(1.0, 0.25), &[facts()], &profile(), &calm);
     let module = &report.modules["shop.py"];
     let roi = 0.5 - 0.125;
-    // The first delta alone is steady; a risk index is probability times severity already.
+    // With a single delta, stability is 1. A risk index is probability × severity already.
     assert_close(module.roi_value().unwrap(), roi);
     assert_close(module.raroi.unwrap(), roi * 0.75);
     assert_close(report.run.raroi.unwrap(), roi * 0.75);
@@ -154,7 +154,7 @@ fn forecasts_are_compared_with_what_came() {
 
 #[test]
 fn reliability_is_measured_against_saying_that_all_stays_as_it_is() {
-    // The first pair has its value before it in the history.
+    // The history has a value before the first pair.
     let of = |predicted: &[f64], window| {
         Tracker::new(RoiHistory {
             roi_history: vec![0.1, 0.3, 0.2, 0.4],

@@ -1,16 +1,15 @@
-//! How far the returns of one workflow can be trusted. A workflow is a module, with all its
-//! sections.
+//! The confidence in the returns of one workflow. A workflow is a module with all its sections.
 
 use super::Tracker;
 use crate::roi::compute_confidence;
 use crate::series::{last_values, mean, population_deviation};
 
-/// Cycles that confidence rests on.
+/// How many of the last cycles the confidence is computed from.
 const CONFIDENCE_CYCLES: usize = 10;
 
 impl Tracker {
-    /// `1 / (1 + mae + variance)` over the last ten cycles: the mean error of its forecasts and the
-    /// variance of its ROI. None before the first forecast of it could be compared.
+    /// `1 / (1 + mae + variance)` over the last ten cycles: the mean error of the forecasts of its
+    /// ROI, and the variance of its ROI. `None` before the first forecast could be compared.
     pub fn workflow_confidence(&self, workflow: &str) -> Option<f64> {
         let errors = self.history.module_errors.get(workflow)?;
         let values = self.history.module_roi.get(workflow)?;
@@ -19,7 +18,7 @@ impl Tracker {
         Some(compute_confidence(error, spread * spread))
     }
 
-    /// The same with one more measurement of its ROI, which is compared with the last one.
+    /// The confidence with one more measurement of the ROI, which is compared with the last one.
     pub fn workflow_confidence_with(&self, workflow: &str, roi: f64) -> f64 {
         let of = |histories: &std::collections::BTreeMap<String, Vec<f64>>| {
             histories.get(workflow).cloned().unwrap_or_default()

@@ -63,7 +63,7 @@ impl DashboardCommand {
     }
 }
 
-/// What lies in the directory of a history.
+/// The data in the directory of a history.
 fn data_source_beside(file: &Path, url: &str) -> Result<Arc<DataSource>, CommandError> {
     if !file.is_file() {
         return Err(CommandError::Request(anyhow!(

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
 use menace_model::{
-    Call, CallLimits, CallStep, CallTarget, Limit, LimitEnforcement, ModuleRef, Outcome,
-    TargetKind, Value, Verdict,
+    Call, CallLimits, CallStep, CallTarget, ModuleRef, Outcome, TargetKind, Value, Verdict,
+    format_error_chain,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::machine::{IsolationMechanism, MachineCapabilities};
+use menace_sandbox::machine::MachineCapabilities;
 use menace_sandbox::{
     BackendOptions, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier,
 };
@@ -19,6 +18,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
 use crate::python;
+use crate::render::doctor_table::{MachineDiagnosis, PythonDiagnosis, SandboxProof};
 use crate::render::{doctor_table, output};
 
 const DIAGNOSIS_JSON_VERSION: u32 = 1;
@@ -45,46 +45,6 @@ pub(crate) struct DoctorCommand {
 
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-}
-
-/// Everything that was found out.
-#[derive(Debug, Serialize)]
-pub(crate) struct MachineDiagnosis {
-    version: u32,
-    /// The strongest that can be had.
-    pub tier: Option<Tier>,
-    /// Why no stronger one, or none at all.
-    pub why: Vec<String>,
-    pub sandbox: SandboxProof,
-    pub cores: usize,
-    #[serde(flatten)]
-    pub machine: MachineCapabilities,
-    pub python: PythonDiagnosis,
-    /// What holds each limit here; none when no sandbox could be started.
-    pub limits: Option<LimitEnforcement>,
-    pub unenforced: Vec<Limit>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-pub(crate) enum SandboxProof {
-    /// A sandbox was started, could not be left, and made a call.
-    Proved {
-        total_ms: f64,
-    },
-    Refused {
-        why: String,
-    },
-    NotTried {
-        why: String,
-    },
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum PythonDiagnosis {
-    Found(Box<PythonInterpreter>),
-    Missing { error: String },
 }
 
 impl DoctorCommand {
@@ -122,7 +82,7 @@ impl DoctorCommand {
             machine,
             python: match found {
                 Ok(interpreter) => PythonDiagnosis::Found(Box::new(interpreter)),
-                Err(error) => PythonDiagnosis::Missing { error: format_with_causes(error) },
+                Err(error) => PythonDiagnosis::Missing { error: format_error_chain(&error) },
             },
             limits,
             unenforced,
@@ -139,7 +99,7 @@ fn not_tried(why: &str) -> (SandboxProof, Option<Outcome>) {
     (SandboxProof::NotTried { why: why.to_owned() }, None)
 }
 
-/// Why each tier above the one that can be had is out of reach.
+/// For each tier stronger than the available one, why it is not available.
 fn why_not_stronger(machine: &MachineCapabilities, best: Option<Tier>) -> Vec<String> {
     let all = [Tier::Root, Tier::UserNamespaces, Tier::Landlock];
     all.into_iter()
@@ -155,7 +115,7 @@ fn prove_sandbox(
     purge: bool,
 ) -> Result<(SandboxProof, Option<Outcome>), CommandError> {
     let empty = tempfile::tempdir()?;
-    // An interpreter that belongs to the repository is to be had only with it.
+    // An interpreter inside of the repository needs the repository in the sandbox.
     let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
     let options = BackendOptions {
@@ -189,14 +149,10 @@ fn prove_sandbox(
 
 fn describe_refusal(error: SandboxError) -> String {
     match error {
-        // Without the advice to ask the doctor.
+        // Without the advice to run `menace doctor`.
         SandboxError::BuildFailed(why) => why,
-        other => format_with_causes(other),
+        other => format_error_chain(&other),
     }
-}
-
-fn format_with_causes(error: impl Into<anyhow::Error>) -> String {
-    format!("{:#}", error.into())
 }
 
 fn harmless_call() -> Call {
@@ -209,11 +165,4 @@ fn harmless_call() -> Call {
         limits: CallLimits { cpu_ms: Some(5_000), cpu_share: Some(1.0), ..CallLimits::default() },
         ..Call::of_step(CallStep { args: vec![Value::Int(1)], ..CallStep::new(target) })
     }
-}
-
-/// Mechanisms that are there count; the others need a reason and, if there is any, advice.
-pub(crate) fn missing_mechanisms(
-    machine: &MachineCapabilities,
-) -> impl Iterator<Item = &IsolationMechanism> {
-    machine.mechanisms.iter().filter(|mechanism| !mechanism.available)
 }

@@ -30,7 +30,7 @@ impl EnvCommand {
         let EnvAction::Init = self.action;
         let path = env_file::create_env_file(Path::new(".")).map_err(CommandError::request)?;
         let path = path.canonicalize()?;
-        // Its contents come from here, not from the checkout.
+        // Trusted, because Menace itself wrote its content.
         let home = SettingsSources::load_user(BTreeMap::new()).data_home();
         let trusted = TrustedFiles::read(home, Path::new(".")).and_then(|mut trusted| {
             trusted.add(&path, env_template().as_bytes());

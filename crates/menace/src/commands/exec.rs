@@ -14,7 +14,7 @@ use menace_model::{
     Value, ValueError, Verdict,
 };
 use menace_sandbox::interpreter::PythonInterpreter;
-use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxSpec, Tier};
+use menace_sandbox::{CancelToken, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier};
 use menace_scenario::input::fixtures;
 use menace_scenario::preset::Preset;
 use menace_source::ScannerChoice;
@@ -23,11 +23,11 @@ use crate::analysis;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::call_preset;
 use crate::call_target::{self, ResolvedTarget, TargetAccess};
-use crate::commands::presets;
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
 use crate::interrupt;
 use crate::isolation::{IsolationArgs, command_error};
+use crate::preset_files;
 use crate::render::outcome_json::{DriftedArgumentsJson, OutcomeHeader, OutcomeJson};
 use crate::render::{outcome_table, output, repeat_table};
 use crate::repeat;
@@ -115,7 +115,7 @@ pub(crate) struct ExecCommand {
     format: OutputFormat,
 }
 
-/// When the clock stands still.
+/// The time of the frozen clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FreezeTimeArg {
     At(f64),
@@ -134,7 +134,7 @@ impl FromStr for FreezeTimeArg {
     }
 }
 
-/// What the user wrote, understood.
+/// The parsed command line.
 #[derive(Debug)]
 struct ExecRequest {
     args: Vec<Value>,
@@ -145,7 +145,7 @@ struct ExecRequest {
     fixtures: Option<(String, String)>,
 }
 
-/// Everything that it takes to make the call.
+/// Everything that making the call needs.
 #[derive(Debug)]
 struct PreparedCall<'a> {
     backend: &'a LocalBackend,
@@ -207,7 +207,7 @@ impl ExecCommand {
         header.drifted = has_drifted.then(|| DriftedArgumentsJson::new(args, kwargs));
         let ready = PreparedCall {
             spec: SandboxSpec {
-                // The import happens in the call itself when that is what is called.
+                // When the module itself is called, the call imports it.
                 module: (!found.is_module()).then(|| found.target.module.clone()),
                 import_roots: found.import_roots.clone(),
                 ..spec
@@ -258,7 +258,8 @@ impl ExecCommand {
         repo.chain(safe_mode).collect()
     }
 
-    /// Everything that can be refused without looking at the repository.
+    /// Parses the command line, and refuses everything that can be refused without reading the
+    /// repository.
     fn read_request(&self, context: &CommandContext) -> Result<ExecRequest, CommandError> {
         if self.repo.as_deref() == Some("") {
             return Err(CommandError::Request(anyhow!("--repo is empty: give it a directory")));
@@ -281,13 +282,14 @@ impl ExecCommand {
         )?;
         call_preset::warn(&preset, &context.settings);
         let fixtures = match &self.fixtures {
-            Some(file) => Some((presets::read_user_file(file)?, file.display().to_string())),
+            Some(file) => Some((preset_files::read_user_file(file)?, file.display().to_string())),
             None => None,
         };
         Ok(ExecRequest { args, kwargs, receiver, preset, fixtures })
     }
 
-    /// The interpreter that the call wants, before it is known which module that has to import.
+    /// The sandbox spec of the call, except for the module and import path, which are not known
+    /// yet.
     fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
         let (_, conditions) = preset.conditions(self.seed);
         let spec = SandboxSpec {
@@ -316,6 +318,7 @@ impl ExecCommand {
         let outcome = backend
             .open_session(&spec)
             .and_then(|mut warm| warm.run(&call))
+            .or_else(SandboxError::into_outcome)
             .map_err(command_error)?;
         self.warn(&call.conditions, &outcome);
         self.print(header, &outcome)
@@ -352,7 +355,7 @@ impl ExecCommand {
     }
 }
 
-/// Nothing was started: there is nothing to call.
+/// The outcome of a target that cannot be called; nothing was started.
 fn unreachable_outcome(why: &str) -> Outcome {
     Outcome::of_result(CallResult {
         reason: Some(why.to_owned()),

@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use menace_loop::run::ScoringConfig;
 use menace_model::{SectionId, Verdict};
 use menace_store::{CallRecord, CellRecord, RunRecord, SectionRecord, Store, StoredMetricMap};
-use menace_track::{
-    MetricValues, RoiBottleneck, RoiBreakdown, RoiProfile, compute_roi, find_metric,
-};
+use menace_track::{MetricValues, RoiProfile, compute_roi};
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
+use crate::render::explain_table::{ExplainedPart, RoiExplanation};
 use crate::render::{explain_table, output};
 
 /// Calls of a section that are listed.
@@ -47,42 +46,13 @@ pub(crate) struct ExplainCommand {
     format: OutputFormat,
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct RoiExplanation {
-    pub what: String,
-    pub run: String,
-    pub cycle: u32,
-    pub profile: String,
-    pub roi: Option<RoiBreakdown>,
-    pub raroi: Option<f64>,
-    /// Of a module: how far its returns can be trusted, where the run could tell.
-    pub confidence: Option<f64>,
-    /// Of a module: what holds it back most, as the run concluded.
-    pub bottlenecks: Vec<RoiBottleneck>,
-    /// Of a module: its sections with their ROI, the weakest first.
-    pub sections: Vec<ExplainedPart>,
-    /// Of a section: what each scenario made of it.
-    pub scenarios: Vec<ExplainedPart>,
-    /// Those that show a failure, others that did not go well, the rest; of a module, some of each
-    /// section.
-    pub calls: Vec<CallRecord>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct ExplainedPart {
-    pub name: String,
-    pub roi: Option<f64>,
-    pub calls: Option<u64>,
-    pub metrics: StoredMetricMap,
-}
-
 impl ExplainCommand {
     pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let context = CommandContext::new(global, FlagValues::new())?;
         let store = data_dir::open_existing_store(&context)?;
         let run = data_dir::find_run(&store, self.run.as_deref())?;
         let profile = run_profile(&run, &context)?;
-        // One that was begun may not have come to its end.
+        // The last cycle may not have been completed.
         let measured = store.last_measured_cycle(&run.id).map_err(CommandError::request)?;
         let cycle = measured.unwrap_or_else(|| run.cycles.saturating_sub(1));
         let modules = store.modules(&run.id, cycle).map_err(CommandError::request)?;
@@ -176,7 +146,7 @@ impl ExplainCommand {
 }
 
 impl RoiExplanation {
-    /// Adds what the run concluded; one that was interrupted concluded nothing.
+    /// Adds the decisions of the run; an interrupted run has none.
     fn add_conclusions(&mut self, run: &RunRecord) {
         let concluded = |what: &str| {
             let summary = run.summary.as_ref()?;
@@ -189,8 +159,8 @@ impl RoiExplanation {
     }
 }
 
-/// What is asked for as it is kept: `shop.cart` and `shop.cart:Cart.add`, as `menace exec` takes
-/// them, are `shop/cart.py` and `shop/cart.py::Cart.add`.
+/// The stored name: `shop.cart` and `shop.cart:Cart.add`, as in `menace exec`, become
+/// `shop/cart.py` and `shop/cart.py::Cart.add`.
 fn resolve_name<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) -> Result<String> {
     let (module, section) = match what.split_once(':') {
         Some((module, section)) => (module, Some(section.strip_prefix(':').unwrap_or(section))),
@@ -212,7 +182,7 @@ fn resolve_name<'a>(what: &str, paths: impl Iterator<Item = &'a str> + Clone) ->
     Ok(section.map_or_else(|| path.to_owned(), |section| format!("{path}::{section}")))
 }
 
-/// The profile that the run was scored with, whatever is in the settings today.
+/// The profile that the run was scored with, whatever the settings are today.
 fn run_profile(run: &RunRecord, context: &CommandContext) -> Result<RoiProfile, CommandError> {
     let (name, written) = (&run.settings["profile"], &run.settings["roi_profile"]);
     if let Some(name) = name.as_str().filter(|_| !written.is_null()) {
@@ -233,11 +203,6 @@ fn explain_cell(cell: CellRecord) -> ExplainedPart {
         calls: cell.calls,
         metrics: cell.metrics,
     }
-}
-
-/// What a metric means, in its own words.
-pub(crate) fn metric_definition(name: &str) -> Option<&'static str> {
-    find_metric(name).map(|metric| metric.definition)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use menace_files::UntrustedDir;
 use serde::Serialize;
 
 use menace_loop::pytest::{TestExport, export};
-use menace_model::Failure as Broken;
+use menace_model::{Failure as Broken, format_count};
 use menace_source::ScannerChoice;
 use menace_source::file_discovery::is_exported_test;
 
@@ -19,7 +19,6 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::format_count;
 
 /// Below the repository.
 const DEFAULT_OUT: &str = "tests/menace";
@@ -170,7 +169,7 @@ fn is_inside(path: &Path, home: &Path) -> bool {
     there.is_some_and(|above| above.starts_with(home))
 }
 
-/// Why there is nothing to write.
+/// Explains why no file was written.
 fn nothing_to_export(gone: usize) -> String {
     match gone {
         0 => "Nothing was written: no run has found a failure.\n".to_owned(),

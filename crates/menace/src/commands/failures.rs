@@ -88,7 +88,7 @@ impl FailuresCommand {
         if self.run.is_none() && !self.all {
             failures.retain(|known| known.gone_ms.is_none());
         }
-        // Those of one file are read together.
+        // Failures in the same file are listed together.
         failures.sort_by(|one, other| {
             let key = |known: &FailureRecord| {
                 (known.failure.location.clone(), known.failure.kind.as_str())

@@ -169,7 +169,7 @@ impl InputsCommand {
     }
 }
 
-/// What settings and preset say about inputs.
+/// The settings for inputs, from settings and preset.
 fn read_input_settings(
     settings: &Settings,
     preset: &Preset,

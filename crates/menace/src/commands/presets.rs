@@ -5,17 +5,7 @@ mod list;
 mod show;
 mod validate;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
-
-use serde_json::Value as Json;
-
-use menace_model::MockResponse;
-use menace_scenario::preset::{self, ProfileCatalog};
-use menace_settings::Settings;
 
 use crate::args::GlobalArgs;
 use crate::exit::CommandError;
@@ -32,26 +22,6 @@ docs/scenarios.md explains every key, failure mode and profile.")]
 pub(crate) struct PresetsCommand {
     #[command(subcommand)]
     action: PresetsAction,
-}
-
-/// Where presets are logged.
-#[derive(Debug, Args)]
-pub(super) struct PresetLogArgs {
-    /// Log how each preset comes about.
-    #[arg(long)]
-    preset_debug: bool,
-
-    /// Write that to this file too.
-    #[arg(long, value_name = "FILE")]
-    debug_log_file: Option<String>,
-}
-
-impl PresetLogArgs {
-    pub(super) fn flags(&self) -> impl Iterator<Item = (String, String)> {
-        let debug = self.preset_debug.then(|| ("--preset-debug".to_owned(), "1".to_owned()));
-        let file = self.debug_log_file.clone().map(|file| ("--debug-log-file".to_owned(), file));
-        debug.into_iter().chain(file)
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,45 +41,4 @@ impl PresetsCommand {
             PresetsAction::Validate(command) => command.run(global),
         }
     }
-}
-
-/// The built-in profiles and over them those of the user's files.
-pub(crate) fn read_profiles(
-    settings: &Settings,
-    files: &[PathBuf],
-) -> Result<ProfileCatalog, CommandError> {
-    let mut profiles = ProfileCatalog::built_in();
-    let of_settings = settings.presets.profiles.iter().flatten();
-    for file in of_settings.chain(files) {
-        let text = read_user_file(file)?;
-        let name = file.display().to_string();
-        for replaced in profiles.add_file(&text, &name).map_err(CommandError::request)? {
-            tracing::warn!("{name}: `{replaced}` takes the place of another profile of that name");
-        }
-    }
-    Ok(profiles)
-}
-
-/// A file that the user named.
-pub(super) fn read_user_file(file: &Path) -> Result<String, CommandError> {
-    fs::read_to_string(file)
-        // Some editors begin a file with a mark that is no part of it.
-        .map(|text| text.trim_start_matches('\u{feff}').to_owned())
-        .with_context(|| format!("cannot read `{}`", file.display()))
-        .map_err(CommandError::Request)
-}
-
-/// Answers that a file holds.
-pub(crate) fn read_mocks(file: &Path) -> Result<Vec<MockResponse>, CommandError> {
-    let name = file.display().to_string();
-    let json: Json = serde_json::from_str(&read_user_file(file)?).map_err(|error| {
-        CommandError::Request(anyhow::anyhow!("{name}: this is no JSON: {error}"))
-    })?;
-    preset::read_mocks(&json, &name).map_err(CommandError::request)
-}
-
-/// What others answered once; none when the usual file is not there.
-pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, CommandError> {
-    let file = &settings.network.recordings;
-    if file.is_explicit() || file.exists() { read_mocks(file) } else { Ok(Vec::new()) }
 }

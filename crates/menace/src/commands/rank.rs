@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use menace_model::closest_names;
+use menace_model::suggest_names_or;
 use menace_track::{
     NamedHistory, RoiHistory, SynergyRankRow, rank_scenario_synergy, rank_scenarios, rank_synergy,
 };
@@ -17,7 +17,6 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
-use crate::suggest::did_you_mean;
 
 /// Compare scenarios over several runs.
 ///
@@ -89,7 +88,7 @@ fn ranked_runs(histories: &[(String, RoiHistory)]) -> Vec<NamedHistory<'_>> {
     histories.iter().map(|(name, history)| NamedHistory { name, history }).collect()
 }
 
-/// Where others were recorded and this one was not, it has most likely been mistyped.
+/// If a run has other synergy metrics but not this one, the name was probably mistyped.
 fn check_metric<'a>(
     rows: &[SynergyRankRow],
     metric: &str,
@@ -100,7 +99,7 @@ fn check_metric<'a>(
         return Ok(());
     }
     let typed = metric.strip_prefix("synergy_").unwrap_or(metric);
-    let hint = did_you_mean(&closest_names(typed, known));
+    let hint = suggest_names_or(typed, known, "");
     Err(CommandError::Request(anyhow!("nothing has recorded `synergy_{typed}`{hint}")))
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use menace_loop::failure::{ReproResult, ShrinkRequest, ShrinkResult, repro, shrink};
+use menace_model::{format_count, now_ms};
 use menace_sandbox::CancelToken;
 use menace_source::{Analysis, ScannerChoice};
 use menace_store::{FailureRecord, Store};
@@ -16,8 +17,7 @@ use crate::exit::CommandError;
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
 use crate::render::labelled_lines::{LabelledLines, truncate};
-use crate::render::units::format_count;
-use crate::render::{failure_table, output};
+use crate::render::output;
 
 /// Longer inputs are cut on a terminal.
 const MAX_INPUT_CHARS: usize = 400;
@@ -71,7 +71,7 @@ pub(crate) struct ShrinkCommand {
     attempts: usize,
 }
 
-/// Everything that it takes to make the call.
+/// Everything that the rerun needs.
 struct PreparedRepro {
     context: CommandContext,
     store: Store,
@@ -122,7 +122,7 @@ impl ReproStatus {
 struct ReproJson<'a> {
     id: &'a str,
     result: ReproStatus,
-    /// What is seen today, or why nothing can be.
+    /// What the rerun shows, or why there is none.
     message: Option<String>,
     verdict: Option<&'static str>,
     input: String,
@@ -150,8 +150,8 @@ impl ReproCommand {
             ReproResult::Fixed { outcome } => (ReproStatus::Fixed, None, Some(outcome)),
             ReproResult::Vanished { why } => (ReproStatus::Vanished, Some(why), None),
         };
-        // As in a run: what is seen instead is another failure.
-        let gone = (result != ReproStatus::Still).then(|| jiff::Timestamp::now().as_millisecond());
+        // As in a run: if the rerun shows another failure, this one is gone.
+        let gone = (result != ReproStatus::Still).then(now_ms);
         store.set_gone(&failure.id, gone).map_err(CommandError::request)?;
         let json = ReproJson {
             id: &failure.id.0,
@@ -174,12 +174,12 @@ fn format_repro(json: &ReproJson<'_>, known: &FailureRecord) -> String {
     sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
     sheet.add("call", &truncate(&json.input, MAX_INPUT_CHARS));
     sheet.add("result", json.result.label());
-    sheet.add_list("seen", json.verdict);
+    sheet.add_list("verdict", json.verdict);
     sheet.add_list("message", json.message.as_deref());
     sheet.into_text()
 }
 
-/// What was tried, and what came of it.
+/// How many calls were tried, and with which result.
 fn format_effort(tried: usize, steps: usize, is_smallest: bool) -> String {
     let candidates = format_count(tried, "candidate");
     match (steps, is_smallest) {
@@ -237,7 +237,7 @@ impl ShrinkCommand {
                 sheet.add("after", &truncate(&json.after, MAX_INPUT_CHARS));
                 let (before, after) = (&known.failure.call.conditions, &failure.call.conditions);
                 if before != after {
-                    let left = failure_table::describe_conditions(after);
+                    let left = after.describe();
                     let left =
                         if left.is_empty() { vec!["none is needed".to_owned()] } else { left };
                     sheet.add_list("faults", left);

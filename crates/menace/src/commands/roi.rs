@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use menace_loop::run::calibrated;
-use menace_model::closest_names;
+use menace_model::{format_count, suggest_names_or};
 use menace_track::selection::keep_last_selection;
 use menace_track::stats::forecast::{
     ForecastMethod, ForecastOptions, MIN_LINE_SAMPLES, MetricForecast,
@@ -20,8 +20,6 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
 use crate::render::output;
-use crate::render::units::format_count;
-use crate::suggest::did_you_mean;
 
 /// Rank, forecast and check the ROI of a history.
 ///
@@ -100,13 +98,13 @@ struct PredictMetricArgs {
 struct RoiForecastJson<'a> {
     what: &'a str,
     predicted: f64,
-    /// None where there is too little to tell, as is the confidence.
+    /// `None` when there are too few values for it, or for the confidence.
     interval: Option<(f64, f64)>,
     confidence: Option<f64>,
     method: ForecastMethod,
     /// Values that it rests on.
     samples: usize,
-    /// Brought closer to what came of earlier forecasts, where there is a model for that.
+    /// Calibrated by the errors of earlier forecasts, if there is a model for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     calibrated: Option<CalibratedPrediction>,
 }
@@ -151,7 +149,7 @@ fn check_metric(history: &RoiHistory, metric: &str) -> Result<(), CommandError> 
     if known.contains_key(metric) {
         return Ok(());
     }
-    let hint = did_you_mean(&closest_names(metric, known.keys().map(String::as_str)));
+    let hint = suggest_names_or(metric, known.keys().map(String::as_str), "");
     Err(CommandError::Request(anyhow!("the history has no metric `{metric}`{hint}")))
 }
 
@@ -233,7 +231,8 @@ impl ReliabilityArgs {
         let what = metric.unwrap_or("ROI");
         let Some(reliability) = tracker.reliability(metric, window) else {
             metric.map_or(Ok(()), |metric| check_metric(tracker.history(), metric))?;
-            // The first that could be compared is of the cycle after those that a line needs.
+            // The first forecast that can be compared is for the cycle after those that a line
+            // needs.
             let cycles = MIN_LINE_SAMPLES + 1;
             return Err(CommandError::Request(anyhow!(
                 "the history has no forecasts of {what} yet; it takes {cycles} cycles: \

@@ -18,7 +18,7 @@ use menace_loop::SurveyedAnalysis;
 use menace_loop::cycle::SectionFilter as _;
 use menace_loop::inputs::PluginIsolation;
 use menace_loop::run::{self, RunError, RunRequest, ScoringConfig};
-use menace_model::{SectionKind, Seed};
+use menace_model::{SectionKind, Seed, format_count};
 use menace_sandbox::{CancelToken, SandboxBackend as _, SandboxSpec};
 use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::InputSettings;
@@ -28,13 +28,12 @@ use menace_store::RunReport;
 
 use crate::analysis;
 use crate::args::{GlobalArgs, OutputFormat};
-use crate::commands::presets::PresetLogArgs;
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::{CommandError, EXIT_FAILURES_FOUND};
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
-use crate::render::units::format_count;
+use crate::preset_files::PresetLogArgs;
 use crate::render::{output, run_table};
 use crate::selection::{SectionSelection, SelectionArgs};
 use crate::stub_inputs::{self, StubTarget};
@@ -367,7 +366,7 @@ fn run_with_progress(
     if request.cancel.is_cancelled() { Err(CommandError::Interrupted) } else { Ok(report) }
 }
 
-/// Warns that the run was interrupted, and names what it has stored.
+/// Warns that the run was interrupted, and names what was stored.
 fn report_interruption(
     request: &RunRequest<'_>,
     live_servers: &LiveServers,
@@ -389,7 +388,7 @@ fn analyze_repository(context: &CommandContext) -> Result<Analysis, CommandError
     analysis::analyze(context, ScannerChoice::Auto)
 }
 
-/// Tells errors that the user can fix from errors of the run.
+/// Distinguishes errors that the user can fix from errors of Menace.
 fn command_error(error: RunError) -> CommandError {
     match error {
         RunError::Sandbox(error) => isolation::command_error(error),

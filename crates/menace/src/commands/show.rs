@@ -1,4 +1,4 @@
-//! `menace show`: the whole story of one failure.
+//! `menace show`: everything about one failure.
 
 use clap::Args;
 
@@ -32,7 +32,8 @@ impl ShowCommand {
         match self.format {
             OutputFormat::Json => output::print_json(&known)?,
             OutputFormat::Table => {
-                // The repository of the run that saw it last, unless it is somewhere else now.
+                // The repository of the last run that saw the failure, unless the user names
+                // another one.
                 let run = store.run(&known.last.run.0).map_err(CommandError::request)?;
                 let runs =
                     store.occurrences_by_run(&known.failure.id).map_err(CommandError::request)?;

@@ -57,13 +57,13 @@ struct TrustedFileJson {
 #[serde(rename_all = "snake_case")]
 enum TrustedFileState {
     Unchanged,
-    /// Its contents are others than those that were trusted.
+    /// Its content has changed since it was trusted.
     Changed,
     Missing,
 }
 
 impl TrustCommand {
-    /// Needs no settings: those in question may be broken.
+    /// Does not load the settings, which the files in question may break.
     pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let named = global.settings_yaml.iter();
         let flags = named.map(|file| ("--settings-yaml".to_owned(), file.clone())).collect();
@@ -130,12 +130,12 @@ fn render_review(review: &TrustReview) -> String {
     text
 }
 
-/// Names in a checkout are not ours: one could draw over the list.
+/// Escapes a path: names in a checkout are untrusted, and could overwrite the list on a terminal.
 fn shown_path(path: &Path) -> String {
     escape_for_terminal(&path.display().to_string())
 }
 
-/// Asks on the terminal.
+/// Requests confirmation on the terminal.
 fn confirm() -> Result<bool, CommandError> {
     if !io::stdin().is_terminal() {
         return Err(CommandError::Request(anyhow!(

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use menace_model::{escape_but_styles, escape_deceptive_in_json};
 
-/// Writes whole messages, in which what is not printable is an escape. Of a message with several
-/// lines, all but the first are set in, so that none looks like a message of its own.
+/// Writes whole messages, with unprintable characters escaped. In a message with several lines all
+/// but the first are indented, so that none looks like another message.
 #[derive(Debug)]
 pub(super) struct EscapingWriter<W> {
     inner: W,

@@ -45,7 +45,7 @@ impl RotatingLogFile {
 }
 
 impl Write for RotatingLogFile {
-    /// One call is one message: it is never split over two files.
+    /// Each call writes one message, which is never split over two files.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         if self.written_bytes > 0 && self.written_bytes + message.len() as u64 > MAX_LOG_FILE_BYTES
         {

@@ -90,7 +90,7 @@ struct ConstructionJson<'a> {
 struct ConstructionStepJson<'a> {
     class: &'a str,
     constructor: Option<&'a str>,
-    /// `false`: the signature is outside of the repository, `params` does not tell it.
+    /// `false`: the signature is defined outside of the repository, and `params` may be wrong.
     known: bool,
     params: Vec<ParameterJson<'a>>,
     members: &'a [String],
@@ -106,7 +106,7 @@ struct HalsteadJson {
 }
 
 impl<'a> AnalysisJson<'a> {
-    /// `modules` are those to show; `totals` are theirs.
+    /// `modules` are those to be shown, `totals` their totals.
     pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a ModuleReport]) -> io::Result<Self> {
         // Writing the modules down takes as long as linking them: every core takes a share.
         let written: Result<_, serde_json::Error> = modules
@@ -131,7 +131,7 @@ impl<'a> AnalyzedModuleJson<'a> {
         let mut sections = Vec::with_capacity(module.sections.len());
         for section in &module.sections {
             let place = section.construction.as_ref().map(|construction| {
-                // Methods of one class stand together: the last one is the first to look at.
+                // Methods of one class follow each other, so the last entry is searched first.
                 let known = shared.iter().rposition(|each| Arc::ptr_eq(each, construction));
                 known.unwrap_or_else(|| {
                     shared.push(construction);

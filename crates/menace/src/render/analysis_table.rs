@@ -10,7 +10,7 @@ use menace_source::Analysis;
 
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
 
-/// Rows of the module table unless all are asked for.
+/// The most rows of the module table, without `--all`.
 const MAX_MODULES_SHOWN: usize = 40;
 const MAX_WORST_SHOWN: usize = 10;
 const MAX_PATH_CHARS: usize = 60;

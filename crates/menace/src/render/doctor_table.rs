@@ -5,16 +5,54 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
-use menace_model::Limit;
+use menace_model::{Limit, LimitEnforcement, format_millis};
+use menace_sandbox::Tier;
 use menace_sandbox::interpreter::{InterpreterOrigin, PythonInterpreter};
-
-use crate::commands::doctor::{
-    MachineDiagnosis, PythonDiagnosis, SandboxProof, missing_mechanisms,
-};
+use menace_sandbox::machine::MachineCapabilities;
+use serde::Serialize;
 
 use super::labelled_lines::LabelledLines;
 use super::table::{escape_for_terminal, new_row, new_table};
-use super::units::format_millis;
+
+/// Everything that was found out.
+#[derive(Debug, Serialize)]
+pub(crate) struct MachineDiagnosis {
+    pub version: u32,
+    /// The strongest that can be had.
+    pub tier: Option<Tier>,
+    /// Why no stronger one, or none at all.
+    pub why: Vec<String>,
+    pub sandbox: SandboxProof,
+    pub cores: usize,
+    #[serde(flatten)]
+    pub machine: MachineCapabilities,
+    pub python: PythonDiagnosis,
+    /// The mechanisms that enforce each limit here; `None` when no sandbox could be started.
+    pub limits: Option<LimitEnforcement>,
+    pub unenforced: Vec<Limit>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub(crate) enum SandboxProof {
+    /// A sandbox was started, could not be left, and made a call.
+    Proved {
+        total_ms: f64,
+    },
+    Refused {
+        why: String,
+    },
+    NotTried {
+        why: String,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum PythonDiagnosis {
+    Found(Box<PythonInterpreter>),
+    Missing { error: String },
+}
 
 pub(crate) fn render(found: &MachineDiagnosis) -> String {
     let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
@@ -51,7 +89,11 @@ pub(crate) fn render(found: &MachineDiagnosis) -> String {
     }
     let mut out = sheet.into_text();
     let _ = writeln!(out, "\n{}", mechanisms_table(found));
-    let advice: Vec<String> = missing_mechanisms(&found.machine)
+    let advice: Vec<String> = found
+        .machine
+        .mechanisms
+        .iter()
+        .filter(|one| !one.available)
         .filter_map(|one| {
             Some(format!("  {}: {}", one.name, escape_for_terminal(one.advice.as_ref()?)))
         })
@@ -95,7 +137,7 @@ fn mechanisms_table(found: &MachineDiagnosis) -> String {
 
 fn limits_table(found: &MachineDiagnosis) -> Option<String> {
     let held = found.limits.as_ref()?;
-    let mut table = new_table(&["Limit", "Preset key", "Held by"]);
+    let mut table = new_table(&["Limit", "Preset key", "Enforced by"]);
     for (limit, by) in held {
         let by: Vec<&str> = by.iter().map(|one| one.as_str()).collect();
         let cells = [limit.as_str(), limit_key(*limit), &by.join(", ")].map(Cell::new);

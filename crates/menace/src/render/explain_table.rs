@@ -3,16 +3,46 @@
 use std::fmt::Write;
 
 use comfy_table::Cell;
-
-use crate::commands::explain::{ExplainedPart, RoiExplanation, metric_definition};
+use menace_model::format_millis;
+use menace_store::{CallRecord, StoredMetricMap};
+use menace_track::{RoiBottleneck, RoiBreakdown, find_metric};
+use serde::Serialize;
 
 use super::labelled_lines::{LabelledLines, truncate_line};
 use super::table::{keep_end, new_row, new_table, number_cell};
-use super::units::format_millis;
 
 const NAME_WIDTH: usize = 26;
 const MAX_CALLS_SHOWN: usize = 15;
 const LINE_WIDTH: usize = 78;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct RoiExplanation {
+    pub what: String,
+    pub run: String,
+    pub cycle: u32,
+    pub profile: String,
+    pub roi: Option<RoiBreakdown>,
+    pub raroi: Option<f64>,
+    /// Of a module: how far its returns can be trusted, where the run could tell.
+    pub confidence: Option<f64>,
+    /// Of a module: what holds it back most, as the run concluded.
+    pub bottlenecks: Vec<RoiBottleneck>,
+    /// Of a module: its sections with their ROI, the weakest first.
+    pub sections: Vec<ExplainedPart>,
+    /// Of a section: what each scenario made of it.
+    pub scenarios: Vec<ExplainedPart>,
+    /// Those that show a failure, others that did not go well, the rest; of a module, some of each
+    /// section.
+    pub calls: Vec<CallRecord>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ExplainedPart {
+    pub name: String,
+    pub roi: Option<f64>,
+    pub calls: Option<u64>,
+    pub metrics: StoredMetricMap,
+}
 
 pub(crate) fn render(explanation: &RoiExplanation) -> String {
     let mut sheet = LabelledLines::default();
@@ -54,8 +84,8 @@ fn add_terms(out: &mut String, explanation: &RoiExplanation) {
     }
     let _ = writeln!(out, "\n{table}\n");
     for term in &roi.terms {
-        if let Some(meaning) = metric_definition(&term.metric) {
-            add_wrapped(out, &format!("{}: {meaning}", term.metric));
+        if let Some(metric) = find_metric(&term.metric) {
+            add_wrapped(out, &format!("{}: {}", term.metric, metric.definition));
         }
     }
 }
@@ -66,7 +96,11 @@ fn add_bottlenecks(out: &mut String, explanation: &RoiExplanation) {
     }
     let _ = writeln!(out, "\nWhat holds it back:");
     for one in &explanation.bottlenecks {
-        let _ = writeln!(out, "{}", truncate_to_line(&format!("  {:+.3}  {}", one.gain, one.hint)));
+        let _ = writeln!(
+            out,
+            "{}",
+            truncate_line(&format!("  {:+.3}  {}", one.gain, one.hint), LINE_WIDTH)
+        );
     }
 }
 
@@ -84,7 +118,7 @@ fn add_parts(out: &mut String, what: &str, parts: &[ExplainedPart]) {
             metric("resilience"),
             metric("risk_index"),
         ];
-        // What was never called says nothing.
+        // A part that was never called is left out.
         if numbers.iter().any(Option::is_some) {
             let shown = numbers.map(|one| number_cell(one.unwrap_or_else(|| "–".to_owned())));
             let name = Cell::new(keep_end(&part.name, NAME_WIDTH));
@@ -112,9 +146,9 @@ fn add_calls(out: &mut String, explanation: &RoiExplanation) {
         let section = keep_end(call.cell.section.qualname(), NAME_WIDTH);
         let (scenario, number, intent) = (&call.cell.scenario, call.number, call.intent.as_str());
         let text = format!("  {verdict:<10} {time:>9}  {section}, {scenario} {number}, {intent}");
-        let _ = writeln!(out, "{}", truncate_to_line(&text));
+        let _ = writeln!(out, "{}", truncate_line(&text, LINE_WIDTH));
         if !what.is_empty() {
-            let _ = writeln!(out, "{}", truncate_to_line(&format!("      {what}")));
+            let _ = writeln!(out, "{}", truncate_line(&format!("      {what}"), LINE_WIDTH));
         }
     }
     if explanation.calls.len() > MAX_CALLS_SHOWN {
@@ -137,10 +171,6 @@ fn add_wrapped(out: &mut String, text: &str) {
         let _ = write!(out, "{space}{word}");
     }
     out.push('\n');
-}
-
-fn truncate_to_line(text: &str) -> String {
-    truncate_line(text, LINE_WIDTH)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Failures for people: a list, and the story of one.
+//! Failures for people: a list, and one in full.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use menace_model::{
-    CallConditions, CallLimits, NetworkConditions, RaisedException, SourceLocation, StackFrame,
-    WeaknessKind,
+    CallLimits, RaisedException, SourceLocation, StackFrame, WeaknessKind, format_bytes,
+    format_count, format_millis,
 };
 use menace_store::{FailureRecord, RunOccurrences, read_source_lines};
 
@@ -15,13 +15,12 @@ use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_table::describe_fault_stats;
 use super::run_table::{data_dir_flag, next_steps_heading};
 use super::table::{escape_for_terminal, keep_end};
-use super::units::{format_bytes, format_count, format_millis};
 
 /// The longest kind, the end of a place, a count: with an id, a line of 80 columns.
 const KIND_WIDTH: usize = 18;
 const LOCATION_WIDTH: usize = 36;
 const COUNT_WIDTH: usize = 7;
-/// What was seen goes below, after the width of an id.
+/// The message is indented by the width of an id.
 const MESSAGE_INDENT: usize = 13;
 const MESSAGE_WIDTH: usize = 66;
 /// Longer inputs are cut.
@@ -63,8 +62,8 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
     format!("{out}\n{all}; `menace show ID{with}` shows one in full.\n")
 }
 
-/// Everything about one; source lines come from the repository as it is now. `data` is the data
-/// directory that later commands need as a flag.
+/// All details of one failure; source lines come from the present repository. `data` is the data
+/// directory, if commands need it as a flag.
 pub(crate) fn render_detail(
     known: &FailureRecord,
     runs: &[RunOccurrences],
@@ -77,8 +76,8 @@ pub(crate) fn render_detail(
     sheet.add("failure", &failure.id.0);
     sheet.add("section", failure.section.as_str());
     sheet.add_styled("kind", red, failure.kind.as_str());
-    sheet.add("what", &failure.message);
-    sheet.add("where", &failure.location.to_string());
+    sheet.add("message", &failure.message);
+    sheet.add("location", &failure.location.to_string());
     sheet.add("scenario", &failure.scenario);
     sheet.add("verdict", failure.verdict.as_str());
     sheet.add("call", &truncate(&failure.call.to_python(), MAX_INPUT_CHARS));
@@ -86,11 +85,11 @@ pub(crate) fn render_detail(
         sheet.add("smallest", &truncate(&shrunk.to_python(), MAX_INPUT_CHARS));
     }
     sheet.add_list("limits", describe_limits(&failure.call.limits));
-    sheet.add_list("faults", describe_conditions(&failure.call.conditions));
+    sheet.add_list("faults", failure.call.conditions.describe());
     sheet.add_list("injected", failure.outcome.fault_stats.iter().map(describe_fault_stats));
     sheet.add("seed", &failure.call.seed.to_string());
     let (first, last) = (&known.first.run, &known.last.run);
-    sheet.add("seen", &format!("{}× in {}", known.count, format_count(runs.len(), "run")));
+    sheet.add("occurrences", &format!("{}× in {}", known.count, format_count(runs.len(), "run")));
     sheet.add_continuation(&format!("first in {first}, last in {last}"));
     if known.gone_ms.is_some() {
         sheet.add_continuation("gone: the last rerun did not show it");
@@ -100,7 +99,7 @@ pub(crate) fn render_detail(
         add_traceback(&mut out, raised, repository);
     }
     if let Some(hang_location) = &failure.outcome.hang_location {
-        let _ = writeln!(out, "\nwhere it was");
+        let _ = writeln!(out, "\nhang location");
         add_frames(&mut out, &hang_location.frames, repository);
         if let Some(StackFrame { file, function, .. }) = hang_location.loop_frames.first() {
             let lines: Vec<String> =
@@ -124,46 +123,7 @@ pub(crate) fn render_detail(
     out
 }
 
-/// What was arranged around a call, in words.
-pub(crate) fn describe_conditions(conditions: &CallConditions) -> Vec<String> {
-    let CallConditions { network, faults, burst, upstream } = conditions;
-    let mut lines: Vec<String> = Vec::new();
-    if let Some(burst) = burst {
-        let (threads, tasks) = (burst.threads, burst.tasks);
-        lines.push(format!("at once in {threads} threads, {tasks} tasks"));
-    }
-    lines.extend(faults.iter().map(|fault| format!("fault: {}", fault.mode.as_str())));
-    if !network.is_perfect() {
-        lines.push(format!("network: {}", describe_network(network).join(", ")));
-    }
-    if let Some(failure) = upstream.as_ref().and_then(|upstream| upstream.failure) {
-        lines.push(format!("upstream fails: {failure:?}").to_lowercase());
-    }
-    lines
-}
-
-/// What is not perfect about it.
-fn describe_network(network: &NetworkConditions) -> Vec<String> {
-    let NetworkConditions { latency_ms, jitter_ms, loss, duplication, bits_per_second, partition } =
-        network;
-    let mut lines = Vec::new();
-    let mut add = |is_set: bool, words: String| lines.extend(is_set.then_some(words));
-    add(*latency_ms > 0.0, format!("{latency_ms:.0} ms latency"));
-    add(*jitter_ms > 0.0, format!("{jitter_ms:.0} ms jitter"));
-    add(*loss > 0.0, format!("{:.1} % loss", 100.0 * loss));
-    add(*duplication > 0.0, format!("{:.1} % duplicated", 100.0 * duplication));
-    if let Some(bits) = bits_per_second {
-        add(true, format!("{bits} bits per second"));
-    }
-    for peer in partition {
-        let host = peer.host.as_deref().unwrap_or("every host");
-        let port = peer.port.map_or(String::new(), |port| format!(":{port}"));
-        add(true, format!("{host}{port} cannot be reached"));
-    }
-    lines
-}
-
-/// Those that a preset has set: what is not the default.
+/// Describes the limits that differ from the defaults.
 fn describe_limits(limits: &CallLimits) -> Vec<String> {
     let usual = CallLimits::default();
     let CallLimits {
@@ -211,7 +171,7 @@ fn add_traceback(out: &mut String, raised: &RaisedException, repository: &Path) 
     }
 }
 
-/// The last of them, with the lines of those that are the repository's.
+/// The last frames, with source lines for those in the repository.
 fn add_frames(out: &mut String, frames: &[StackFrame], repository: &Path) {
     let dim = Style::new().dimmed();
     let skipped = frames.len().saturating_sub(MAX_FRAMES_SHOWN);
@@ -231,7 +191,7 @@ fn add_frames(out: &mut String, frames: &[StackFrame], repository: &Path) {
     }
 }
 
-/// The lines around one; nothing for a file that cannot be read.
+/// The lines around a frame; empty for a file that cannot be read.
 fn add_source_lines(
     out: &mut String,
     repository: &Path,

@@ -27,12 +27,12 @@ impl LabelledLines {
         let _ = writeln!(self.0, "{dim}{label:<LABEL_WIDTH$}{dim:#}{style}{text}{style:#}");
     }
 
-    /// A line that belongs to the one above.
+    /// Adds a line without a label, which continues the one above.
     pub(crate) fn add_continuation(&mut self, text: &str) {
         self.add_styled("", Style::new(), text);
     }
 
-    /// One line per item, the label before the first; nothing when there are none.
+    /// Adds one line per item, with the label before the first; nothing without items.
     pub(crate) fn add_list<T: AsRef<str>>(
         &mut self,
         label: &str,

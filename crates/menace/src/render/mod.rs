@@ -19,4 +19,3 @@ pub(crate) mod repeat_table;
 pub(crate) mod run_table;
 pub(crate) mod settings_table;
 pub(crate) mod table;
-pub(crate) mod units;

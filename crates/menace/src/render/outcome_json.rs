@@ -13,16 +13,16 @@ use crate::repeat::RepeatSummary;
 
 const OUTCOME_JSON_VERSION: u32 = 1;
 
-/// What was called, and where.
+/// The call, and where it was made.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct OutcomeHeader<'a> {
     version: u32,
     pub target: CallTargetJson<'a>,
     pub seed: u64,
-    /// None when there was nothing to call.
+    /// `None` when nothing could be called.
     pub tier: Option<Tier>,
     pub python: Option<InterpreterJson<'a>>,
-    /// What the section was called with, where that is not what was given.
+    /// The drifted arguments, if they differ from the given ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drifted: Option<DriftedArgumentsJson>,
 }
@@ -39,7 +39,7 @@ impl DriftedArgumentsJson {
         Self { args: args.to_vec(), kwargs: kwargs.iter().cloned().collect() }
     }
 
-    /// As they would be written in a call.
+    /// The arguments as Python source.
     pub(crate) fn to_python(&self) -> String {
         let args = self.args.iter().map(|value| value.to_python().expression);
         let kwargs = self.kwargs.iter();
@@ -50,12 +50,11 @@ impl DriftedArgumentsJson {
 
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct CallTargetJson<'a> {
-    /// As it can be typed.
+    /// The name in the form that `menace exec` accepts.
     pub name: String,
     module: &'a str,
     pub path: Option<&'a str>,
     qualname: &'a str,
-    #[serde(rename = "how")]
     pub kind: TargetKind,
     pub line: Option<u32>,
 }
@@ -121,6 +120,6 @@ pub(crate) struct RepeatedCallsJson<'a> {
     #[serde(flatten)]
     pub header: OutcomeHeader<'a>,
     pub outcomes: &'a RepeatSummary,
-    /// One whole outcome per verdict: the first.
+    /// The first outcome of each verdict.
     pub samples: &'a BTreeMap<Verdict, Outcome>,
 }

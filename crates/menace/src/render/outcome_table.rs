@@ -1,16 +1,15 @@
-//! One outcome for people. Everything that comes from the guest is cleaned on its way out.
+//! Formats one outcome for display. Everything from the guest is escaped when it is printed.
 
 use anstyle::{AnsiColor, Style};
 
 use menace_model::{
     BurstReport, CallCoverage, CallStage, FaultStats, FileChangeKind, HangLocation,
     LimitEnforcement, Outcome, RaisedException, ReturnedValue, StackFrame, StateChanges,
-    StreamOutput, TouchedFile, UpstreamReport, Verdict,
+    StreamOutput, TouchedFile, UpstreamReport, Verdict, format_bytes, format_count, format_millis,
 };
 
 use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_json::OutcomeHeader;
-use super::units::{format_bytes, format_count, format_millis};
 
 const MAX_LINES_SHOWN: usize = 10;
 const MAX_LINE_CHARS: usize = 160;
@@ -35,10 +34,10 @@ pub(crate) fn render(header: &OutcomeHeader<'_>, outcome: &Outcome) -> String {
     if let Some(exception) = &outcome.exception {
         add_exception(&mut sheet, "exception", exception);
     }
-    if let Some(HangLocation { frames: common, loop_frames: among }) = &outcome.hang_location {
-        sheet.add("where it was", &format_count(common.len() + among.len(), "line"));
-        add_frames(&mut sheet, common);
-        add_frames(&mut sheet, among);
+    if let Some(HangLocation { frames, loop_frames }) = &outcome.hang_location {
+        sheet.add("stack", &format_count(frames.len() + loop_frames.len(), "line"));
+        add_frames(&mut sheet, frames);
+        add_frames(&mut sheet, loop_frames);
     }
     add_stream(&mut sheet, "stdout", &outcome.stdout);
     add_stream(&mut sheet, "stderr", &outcome.stderr);
@@ -70,7 +69,7 @@ pub(crate) fn target_location(header: &OutcomeHeader<'_>) -> String {
     }
 }
 
-/// What the section was called with instead of what was given.
+/// Adds the arguments that the section was called with, if they differ from the given ones.
 pub(crate) fn add_drifted_arguments(sheet: &mut LabelledLines, header: &OutcomeHeader<'_>) {
     if let Some(drifted) = &header.drifted {
         sheet.add("drifted", &truncate(&drifted.to_python(), MAX_REPR_CHARS));
@@ -138,7 +137,7 @@ fn add_exception(sheet: &mut LabelledLines, label: &str, exception: &RaisedExcep
     }
 }
 
-/// The repository's own frames stand out. Of a long traceback, the ends say most.
+/// The repository's own frames are highlighted. A long traceback is cut in its middle.
 fn add_frames(sheet: &mut LabelledLines, frames: &[StackFrame]) {
     let own = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
     let foreign = Style::new().dimmed();
@@ -196,7 +195,7 @@ fn add_metrics(sheet: &mut LabelledLines, outcome: &Outcome) {
     sheet.add("io", &format!("{read} read, {written} written"));
 }
 
-/// What a fault did to a call, in words.
+/// Describes how often a fault was injected.
 pub(super) fn describe_fault_stats(stats: &FaultStats) -> String {
     let FaultStats {
         mode,
@@ -249,7 +248,7 @@ fn add_burst(sheet: &mut LabelledLines, report: &BurstReport) {
 fn add_upstream_requests(sheet: &mut LabelledLines, report: &UpstreamReport) {
     let UpstreamReport { requests, without_timeout } = report;
     let shown = requests.iter().take(MAX_ITEMS_SHOWN);
-    sheet.add_list("asked", shown.map(|one| format!("{}: {}", one.request, one.answer)));
+    sheet.add_list("requests", shown.map(|one| format!("{}: {}", one.request, one.answer)));
     let more = requests.len().saturating_sub(MAX_ITEMS_SHOWN);
     if more > 0 {
         sheet.add_continuation(&format!("… and {more} more"));
@@ -268,7 +267,7 @@ fn describe_coverage(coverage: &CallCoverage) -> String {
     format!("{lines} and {branches} reached in {}", format_count(coverage.files.len(), "file"))
 }
 
-/// What the call did besides returning.
+/// Adds what the call did besides returning.
 fn add_side_effects(sheet: &mut LabelledLines, outcome: &Outcome) {
     let files = &outcome.files;
     sheet.add_list("files", files.touched.iter().take(MAX_ITEMS_SHOWN).map(describe_touched_file));
@@ -276,17 +275,17 @@ fn add_side_effects(sheet: &mut LabelledLines, outcome: &Outcome) {
     if more > 0 {
         sheet.add_continuation(&format!("… and {more} more"));
     }
-    let left = &outcome.leaked;
+    let leaked = &outcome.leaked;
     let named = |what: &'static str, items: &'_ [String]| -> Vec<String> {
         items.iter().take(MAX_ITEMS_SHOWN).map(|item| format!("{what} {item}")).collect()
     };
     let all = [
-        named("thread", &left.threads),
-        named("process", &left.processes),
-        named("descriptor", &left.descriptors),
+        named("thread", &leaked.threads),
+        named("process", &leaked.processes),
+        named("descriptor", &leaked.descriptors),
     ];
-    sheet.add_list("left", all.concat());
-    sheet.add_list("changed", describe_state_changes(&outcome.state_changes));
+    sheet.add_list("leaked", all.concat());
+    sheet.add_list("state", describe_state_changes(&outcome.state_changes));
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     for violation in &outcome.violations {
         sheet.add_styled("violation", red, &format!("{}: {}", violation.kind, violation.detail));
@@ -340,7 +339,7 @@ fn add_conditions(sheet: &mut LabelledLines, header: &OutcomeHeader<'_>, outcome
     if !outcome.unenforced.is_empty() {
         let names: Vec<&str> = outcome.unenforced.iter().map(|limit| limit.as_str()).collect();
         let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
-        sheet.add_styled("not held", yellow, &names.join(", "));
+        sheet.add_styled("unenforced", yellow, &names.join(", "));
     }
 }
 

@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use serde::Serialize;
 
-/// Prints text; colours are dropped where the output is no terminal, and what a terminal would obey
-/// beyond colours is shown as an escape.
+/// Prints text; colours are dropped where the output is no terminal, and all other control
+/// characters are escaped.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let text = menace_model::escape_but_styles(text);
     ignore_broken_pipe(anstream::stdout().lock().write_all(text.as_bytes()))
@@ -20,7 +20,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
     ignore_broken_pipe(written)
 }
 
-/// `menace … | head` closes the pipe early: the reader has what it wanted.
+/// `menace … | head` closes the pipe early, which is no error.
 fn ignore_broken_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -37,7 +37,7 @@ struct PresetProfileJson<'a> {
     aliases: &'a [String],
     category: &'static str,
     about: Option<&'a str>,
-    /// None for the built-in ones.
+    /// `None` for the built-in profiles.
     file: Option<&'a str>,
     levels: Vec<ProfileLevelJson<'a>>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct ProfileDetailJson<'a> {
 struct PresetKeyJson {
     name: &'static str,
     meaning: &'static str,
-    held_by: &'static str,
+    enforced_by: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ struct FailureModeJson {
     meaning: &'static str,
     low: String,
     high: String,
-    held_by: &'static str,
+    enforced_by: &'static str,
 }
 
 impl<'a> ProfileDetailJson<'a> {
@@ -104,7 +104,7 @@ impl<'a> ProfileDetailJson<'a> {
                 .map(|key| PresetKeyJson {
                     name: key.name,
                     meaning: key.setting().map_or("", |setting| setting.help()),
-                    held_by: key.held_by,
+                    enforced_by: key.enforced_by,
                 })
                 .collect(),
             failure_modes: failure_modes_of(profile)
@@ -113,7 +113,7 @@ impl<'a> ProfileDetailJson<'a> {
                     meaning: mode.meaning,
                     low: mode.describe_strength(ScenarioSeverity::Low),
                     high: mode.describe_strength(ScenarioSeverity::High),
-                    held_by: mode.held_by,
+                    enforced_by: mode.enforced_by,
                 })
                 .collect(),
         }
@@ -143,7 +143,7 @@ pub(crate) struct PresetCheckJson<'a> {
 }
 
 impl<'a> PresetCheckJson<'a> {
-    /// Presets that can be used, with what is odd about them.
+    /// Valid presets, with warnings about them.
     pub(crate) fn new(file: &'a str, presets: &[LocatedPreset]) -> Self {
         let mut warnings = Vec::new();
         for LocatedPreset { at, preset } in presets {

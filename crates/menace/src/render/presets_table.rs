@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::Cell;
-use menace_model::ScenarioSeverity;
+use menace_model::{ScenarioSeverity, format_count};
 
 use menace_scenario::preset::{
     LocatedPreset, PRESET_KEYS, Preset, PresetProfile, PresetValues, ProfileCatalog, ProfileLevel,
@@ -14,12 +14,11 @@ use menace_settings::KeywordProfiles;
 use super::labelled_lines::{LabelledLines, truncate};
 use super::presets_json::{PresetCheckJson, failure_modes_of};
 use super::table::{escape_for_terminal, new_table};
-use super::units::format_count;
 
 /// Answers of a service can be long.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// Every profile, then the words that call for some.
+/// Every profile, then the keywords that select profiles.
 pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordProfiles) -> String {
     let mut rows = new_table(&["Profile", "Category", "Severity", "Sets"]);
     for profile in profiles.iter() {
@@ -48,7 +47,7 @@ pub(crate) fn render_profile_list(profiles: &ProfileCatalog, keywords: &KeywordP
     format!("{rows}\n\n{words}\n")
 }
 
-/// One profile with everything that is known about its keys.
+/// One profile with the details of its keys.
 pub(crate) fn render_profile(profile: &PresetProfile) -> String {
     let mut sheet = LabelledLines::default();
     sheet.add_styled("profile", Style::new().bold(), &profile.name);
@@ -79,7 +78,7 @@ fn keys_table(profile: &PresetProfile) -> String {
         None => "Value",
     });
     let head: Vec<&str> =
-        std::iter::once("Key").chain(severities).chain(["Meaning", "Held by"]).collect();
+        std::iter::once("Key").chain(severities).chain(["Meaning", "Enforced by"]).collect();
     let mut rows = new_table(&head);
     for key in PRESET_KEYS {
         let values: Vec<Option<String>> =
@@ -90,21 +89,21 @@ fn keys_table(profile: &PresetProfile) -> String {
         let meaning = key.setting().map_or("", |setting| setting.help());
         let cells = std::iter::once(key.name.to_owned())
             .chain(values.into_iter().map(|value| truncate_value(&value.unwrap_or_default())))
-            .chain([strip_code_marks(meaning), strip_code_marks(key.held_by)]);
+            .chain([strip_code_marks(meaning), strip_code_marks(key.enforced_by)]);
         rows.add_row(cells.map(Cell::new));
     }
     rows.to_string()
 }
 
 fn failure_modes_table(profile: &PresetProfile) -> String {
-    let mut rows = new_table(&["Failure mode", "low", "high", "Meaning", "Held by"]);
+    let mut rows = new_table(&["Failure mode", "low", "high", "Meaning", "Enforced by"]);
     for mode in failure_modes_of(profile) {
         let cells = [
             mode.mode.as_str().to_owned(),
             strip_code_marks(&mode.describe_strength(ScenarioSeverity::Low)),
             strip_code_marks(&mode.describe_strength(ScenarioSeverity::High)),
             strip_code_marks(mode.meaning),
-            strip_code_marks(mode.held_by),
+            strip_code_marks(mode.enforced_by),
         ];
         rows.add_row(cells.map(Cell::new));
     }
@@ -136,7 +135,7 @@ fn format_values(values: &PresetValues) -> String {
     said.collect::<Vec<_>>().join("  ")
 }
 
-/// What is in a file, and what is odd about it.
+/// The presets of a file, with warnings about them.
 pub(crate) fn render_check(found: &PresetCheckJson<'_>, placed: &[LocatedPreset]) -> String {
     let presets: Vec<Preset> = placed.iter().map(|placed| placed.preset.clone()).collect();
     let mut out = self::render_presets(&presets);

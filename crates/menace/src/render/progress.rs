@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 const SHOW_AFTER: Duration = Duration::from_secs(1);
 
-/// Shows how far the work is, once it is worth showing.
+/// A progress bar that appears only when the work takes longer than a moment.
 #[derive(Debug)]
 pub(crate) struct DelayedProgressBar {
     what: &'static str,

@@ -1,11 +1,12 @@
-//! Many outcomes of the same call for people.
+//! Formats many outcomes of the same call for display.
+
+use menace_model::format_millis;
 
 use crate::repeat::RepeatSummary;
 
 use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_json::OutcomeHeader;
 use super::outcome_table::{add_drifted_arguments, target_location, verdict_style};
-use super::units::format_millis;
 
 const MAX_REASON_CHARS: usize = 120;
 const MAX_RESULTS_SHOWN: usize = 5;

@@ -6,18 +6,19 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
-use menace_model::{WeaknessKind, is_test_path};
+use menace_model::{WeaknessKind, format_count, is_test_path};
 use menace_store::{FailureReport, ModuleScoreReport, RunReport, ScenarioReport};
 
 use super::labelled_lines::truncate_line;
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
-use super::units::format_count;
 
 const MAX_MODULES_SHOWN: usize = 12;
 const MAX_FAILURES_SHOWN: usize = 20;
 const MAX_UNREACHED_SHOWN: usize = 5;
 const PATH_WIDTH: usize = 38;
 const LINE_WIDTH: usize = 78;
+/// Below a heading that is indented.
+const INDENTED_WIDTH: usize = LINE_WIDTH - 7;
 const SUBJECT_WIDTH: usize = 38;
 /// Longer ones are in the JSON.
 const MAX_REASON_LINES: usize = 3;
@@ -38,7 +39,7 @@ pub(crate) fn render(report: &RunReport, data: Option<&str>) -> String {
 /// The worst kind first; of one kind new failures first.
 fn failures_worst_first(failures: &[FailureReport]) -> Vec<&FailureReport> {
     let mut sorted: Vec<&FailureReport> = failures.iter().collect();
-    sorted.sort_by_key(|failure| (WeaknessKind::rank(&failure.kind), !failure.new));
+    sorted.sort_by_key(|failure| (failure.kind.rank(), !failure.new));
     sorted
 }
 
@@ -154,24 +155,20 @@ fn add_failures(out: &mut String, failures: &[&FailureReport], calls: u64) {
         let location = keep_end(&failure.location, LINE_WIDTH - 34);
         let FailureReport { id, kind, section, count, scenario, .. } = failure;
         let _ = writeln!(out, "{red}{mark}{red:#} {id}  {kind:<18} {location}");
-        let _ = writeln!(out, "      {}", truncate_to_line(&failure.message));
-        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_to_line(&failure.input));
+        let _ = writeln!(out, "      {}", truncate_line(&failure.message, INDENTED_WIDTH));
+        let _ =
+            writeln!(out, "      {dim}{}{dim:#}", truncate_line(&failure.input, INDENTED_WIDTH));
         let occurrences = match count {
             0 => "not looked at again in this run".to_owned(),
             count => format!("{count}×"),
         };
         let place = format!("in {}, under {scenario}, {occurrences}", section.qualname());
-        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_to_line(&place));
+        let _ = writeln!(out, "      {dim}{}{dim:#}", truncate_line(&place, INDENTED_WIDTH));
     }
     if failures.len() > MAX_FAILURES_SHOWN {
         let more = failures.len() - MAX_FAILURES_SHOWN;
         let _ = writeln!(out, "and {more} more: `menace failures` lists all");
     }
-}
-
-/// Below a heading that is indented.
-fn truncate_to_line(text: &str) -> String {
-    truncate_line(text, LINE_WIDTH - 7)
 }
 
 /// Adds a subject and a reason: the subject is cut to half a line, the reason is wrapped.
@@ -196,7 +193,7 @@ fn add_reason(out: &mut String, subject: &str, why: &str) {
             "    ".clone_into(&mut line);
             lines += 1;
         }
-        // One word may be longer than any line.
+        // A single word may be longer than a line.
         line.extend(word.chars().take(LINE_WIDTH - line.chars().count()));
         line.push(' ');
         is_begun = true;
@@ -253,7 +250,7 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
     }
 }
 
-/// What stands over commands to go on with.
+/// The heading above suggested commands.
 pub(crate) fn next_steps_heading(data: Option<&str>) -> String {
     match data {
         Some(data) => format!("Next, each with{}:", data_dir_flag(data)),
@@ -294,7 +291,7 @@ fn add_next_steps(
     if let Some(failure) = first {
         let id = &failure.id;
         // An import takes none.
-        let takes_input = failure.kind != WeaknessKind::Import.as_str();
+        let takes_input = failure.kind != WeaknessKind::Import;
         let shrink = takes_input
             .then(|| (format!("menace shrink {id}"), "the smallest input that shows it"));
         let export = "menace export-tests".to_owned();
@@ -303,7 +300,7 @@ fn add_next_steps(
             .chain(shrink)
             .chain([(export, "pytest files that fail until it is fixed")])
         {
-            // As wide as the longest of them.
+            // As wide as the longest command.
             let width = "menace shrink ".len() + id.len();
             let _ = writeln!(out, "  {command:<width$}   {what}");
         }
@@ -321,7 +318,7 @@ mod tests {
             id: id.to_owned(),
             section: SectionId::new("shop/cart.py", "total"),
             scenario: "normal".to_owned(),
-            kind: kind.as_str().to_owned(),
+            kind,
             verdict: Verdict::Raised,
             exception: None,
             message: String::new(),

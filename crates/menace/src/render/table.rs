@@ -2,14 +2,14 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Row, Table, TableStyle};
 
-/// One line below the head; the rows need none between them.
+/// One line below the header, and none between rows.
 const TABLE_STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// Width when the output is no terminal: wide enough for most, narrow enough to read in a log.
 const WIDTH_WITHOUT_TERMINAL: u16 = 110;
 
-/// Width of a terminal that does not tell its own, as serial consoles do.
+/// The width assumed for a terminal that reports none, like a serial console.
 const DEFAULT_TERMINAL_WIDTH: u16 = 80;
 
 /// A table with a head; numbers go to the right.
@@ -42,9 +42,9 @@ pub(crate) fn new_row(cells: impl IntoIterator<Item = Cell>) -> Row {
     row
 }
 
-/// Text of untrusted files, safe to print: no control characters, bounded length.
+/// Text of untrusted files for display: without control characters, and of bounded length.
 ///
-/// The end of a path says more than its start, so the start is cut.
+/// The end of a path is more specific than its start, so the start is cut.
 pub(crate) fn keep_end(text: &str, width: usize) -> String {
     let clean = escape_for_terminal(text);
     let length = clean.chars().count();
@@ -55,7 +55,7 @@ pub(crate) fn keep_end(text: &str, width: usize) -> String {
     format!("…{kept}")
 }
 
-/// Replaces what a terminal would obey instead of show.
+/// Escapes characters that a terminal would interpret.
 pub(crate) use menace_model::escape_for_terminal;
 
 #[cfg(test)]

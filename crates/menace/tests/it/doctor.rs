@@ -37,7 +37,7 @@ fn the_table_answers_the_same_questions() {
     let place = TestDirectory::with_fixture("bookshop");
     let ran = place.run_with(&SANDBOX_VARIABLES, &["doctor", "--repo", "bookshop"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    let labels = ["tier ", "sandbox     proved", "machine ", "python ", "Mechanism", "Held by"];
+    let labels = ["tier ", "sandbox     proved", "machine ", "python ", "Mechanism", "Enforced by"];
     for label in labels {
         assert!(ran.out.contains(label), "{label} in\n{}", ran.out);
     }

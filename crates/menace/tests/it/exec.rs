@@ -71,7 +71,7 @@ fn every_kind_of_section_can_be_called() {
         let found = outcome(&place, &[&BOOKSHOP_ARGS[..], arguments].concat());
         assert_eq!(found["verdict"], "returned", "{found}");
         let value = found["value"]["repr"].as_str().unwrap_or_default().to_owned();
-        (found["target"]["how"].as_str().unwrap().to_owned(), value)
+        (found["target"]["kind"].as_str().unwrap().to_owned(), value)
     };
     let is = |how: &str, value: &str| (how.to_owned(), value.to_owned());
     let static_method = ["bookshop.models:Book.shelf_key", "--args", r#"["Jane Austen", "Emma"]"#];

@@ -90,6 +90,19 @@ fn every_kind_has_a_test_that_fails_on_what_is_weak_and_passes_on_what_is_sound(
 }
 
 #[test]
+fn growth_is_reproduced_on_a_machine_too_fast_for_the_sizes_that_showed_it() {
+    let trial = SingleModuleSandbox::new("quay.py", QUAY_MODULE);
+    let slow = |name| SectionId::new("quay.py", name);
+    let failure = provoke_failure(&trial, &slow("pairs"), WeaknessKind::Slow, |call| {
+        call.args = vec![Value::Repeat { value: Box::new(Value::from("ab")), times: 256 }];
+        call.limits.timeout_ms = 3_000;
+    });
+    let sound = Failure { section: slow("sound_pairs"), ..failure };
+    let repro = repro(&sound, &trial.backend, &trial.analysis).expect("a call");
+    assert!(matches!(repro, ReproResult::Fixed { .. }), "{repro:?}");
+}
+
+#[test]
 fn a_failing_import_is_a_failing_test_until_it_is_fixed() {
     let trial = SingleModuleSandbox::new("crane.py", "import nothing_like_this\n");
     let id = SectionId::new("crane.py", SectionId::TOP_LEVEL);

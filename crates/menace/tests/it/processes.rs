@@ -24,6 +24,16 @@ fn state_and_parent(pid: i32) -> Option<(char, i32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    state_and_parent(pid).map(|(_, parent)| parent)
+}
+
+/// The name of the program, or the one that a process gave itself.
+pub(crate) fn name_of(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
 /// A zombie only waits to be counted.
 pub(crate) fn is_alive(pid: i32) -> bool {
     state_and_parent(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))

@@ -18,6 +18,7 @@ mod bursts;
 mod call_conditions;
 mod changes;
 mod custom_metrics;
+mod lost_sandboxes;
 mod scenario_selection;
 mod shared_data;
 mod shared_process;

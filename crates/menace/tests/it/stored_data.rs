@@ -86,7 +86,7 @@ fn tests_are_written_into_the_repository_of_the_run() {
 }
 
 #[test]
-fn the_story_of_a_failure_under_a_preset_reads_like_this() {
+fn a_failure_under_a_preset_is_shown_in_full() {
     let place = make_repo(
         "import sqlite3\nfrom pathlib import Path\n\n\ndef found(name: str) -> list:\n    \
          Path('found.txt').write_text('seen')\n    base = sqlite3.connect(':memory:')\n    \
@@ -115,9 +115,9 @@ fn the_story_of_a_failure_under_a_preset_reads_like_this() {
     let lines = shown.out.lines().skip_while(|line| !line.starts_with("verdict"));
     let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("seed")).collect();
     let text = lines.join("\n");
-    let (story, clock) = text.rsplit_once("; last after ").expect("when it was injected");
+    let (detail, clock) = text.rsplit_once("; last after ").expect("when it was injected");
     assert!(clock.ends_with(" ms"), "{clock}");
-    insta::assert_snapshot!("the_story_of_a_failure", story);
+    insta::assert_snapshot!("a_failure_in_full", detail);
 }
 
 #[test]
@@ -196,12 +196,12 @@ fn a_file_where_the_data_directory_should_be_is_named_with_the_way_out() {
 fn a_failure_that_became_another_is_gone() {
     let place = make_repo(WEAK_MODULE);
     let id = only_failure(&short_run_report(&place));
-    let story = || run_command(&place, &["show", &id, "--format", "json"]).json();
-    let seen = story()["last"]["at_ms"].as_i64().unwrap();
+    let shown = || run_command(&place, &["show", &id, "--format", "json"]).json();
+    let seen = shown()["last"]["at_ms"].as_i64().unwrap();
     place.write("repo/desk.py", OTHER_WEAK_MODULE);
     let again = run_command(&place, &["repro", &id, "--format", "json"]).json();
     assert_eq!(again["result"], "other", "{again}");
-    let gone = story()["gone_ms"].as_i64().expect("gone");
+    let gone = shown()["gone_ms"].as_i64().expect("gone");
     assert!(gone > seen, "{gone} is not after {seen}");
     assert_eq!(run_command(&place, &["failures", "--format", "json"]).json(), json!([]));
 }

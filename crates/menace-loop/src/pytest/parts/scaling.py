@@ -24,7 +24,7 @@ def scales_well(calls):
     sizes = sorted(calls)
     for _ in range(3):
         times = {size: fastest_run(calls[size]) for size in sizes}
-        if times[sizes[0]] < 0.004:
+        if times[sizes[0]] < 0.001:
             return
         steps = [
             math.log(times[large] / times[small]) / math.log(large / small)

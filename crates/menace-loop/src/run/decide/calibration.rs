@@ -10,12 +10,12 @@ use menace_track::stats::truth::{
 };
 use menace_track::{MetricValues, RoiHistory, selection};
 
-/// In the data directory, beside the history.
+/// Name of the file in the data directory.
 pub const CALIBRATION_FILE: &str = "truth_adapter.json";
-/// The first feature; the others are forecasts of metrics.
+/// Name of the first feature; the others are forecasts of metrics.
 const ROI_FEATURE: &str = "predicted_roi";
 
-/// What was predicted for each cycle, and what was measured.
+/// The forecasts for each cycle, and the measured ROI.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CalibrationEvidence {
     names: Vec<String>,
@@ -26,8 +26,8 @@ pub(super) struct CalibrationEvidence {
 }
 
 impl CalibrationEvidence {
-    /// All cycles whose forecasts could be compared. A metric is a feature only when it was
-    /// predicted in each of them.
+    /// Collects all cycles whose forecasts could be compared. A metric is a feature only if there
+    /// is a forecast of it for each of them.
     pub(super) fn collect(
         history: &RoiHistory,
         forecast: Option<&MetricForecast>,
@@ -64,7 +64,7 @@ impl CalibrationEvidence {
     }
 }
 
-/// What the model predicts after a cycle.
+/// The calibrated prediction after a cycle, and the state of its model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CalibrationState {
     /// The next ROI; none before there are enough cycles.
@@ -93,7 +93,8 @@ pub(super) fn calibrate(
     let adapter = match stored {
         Some(mut adapter) => {
             let TruthModelMetadata { samples, retrain: has_drifted, .. } = *adapter.metadata();
-            // With fewer rows than it was trained on, the history began again: all rows are new.
+            // With fewer rows than it was trained on, the history was started again: all rows are
+            // new.
             let new = evidence.rows.get(samples..).unwrap_or(&evidence.rows);
             if new.len() >= MIN_CALIBRATION_ROWS && !has_drifted {
                 drifts = adapter.check_drift(new, now);
@@ -131,7 +132,7 @@ pub fn calibrated(
     next.filter(|_| is_same).map(|row| model.predict(&row))
 }
 
-/// None where there are too few complete rows.
+/// `None` if there are too few complete rows.
 fn train(
     evidence: &CalibrationEvidence,
     selection: &str,
@@ -186,7 +187,7 @@ mod tests {
         CalibrationEvidence::collect(&history(cycles), ahead.as_ref(), &next)
     }
 
-    /// Features that have drifted, of those that were compared.
+    /// The features that have drifted, and the number of those compared.
     fn drifted(state: &CalibrationState) -> (Vec<&str>, usize) {
         let drifted = state.drifts.iter().filter(|drift| drift.drifted);
         (drifted.map(|drift| drift.feature.as_str()).collect(), state.drifts.len())

@@ -14,7 +14,7 @@ use menace_track::stats::templates::{ColdStartTemplates, TemplateError};
 
 use super::super::warnings::RunWarning;
 
-/// In the data directory, beside the history.
+/// Name of the file in the data directory.
 pub(super) const FORESIGHT_FILE: &str = "foresight.json";
 /// Fewer cycles make no trend.
 const MIN_SAMPLES: usize = 3;
@@ -35,7 +35,7 @@ pub enum TemplatesError {
 /// The scores of a cycle.
 #[derive(Debug, Clone)]
 pub(super) struct StabilitySample<'s> {
-    /// By path.
+    /// By path of the module.
     pub rois: BTreeMap<String, f64>,
     /// Mean severity of the scenarios, in [0, 1].
     pub stress: f64,
@@ -53,7 +53,7 @@ impl StabilitySample<'_> {
     }
 }
 
-/// By workflow.
+/// The ROI history of each workflow, under the name that it has in the file.
 pub(super) type ForesightTrackers = BTreeMap<String, ForesightTracker>;
 
 /// Adds a cycle. Returns predictions for the workflows whose ROI is not stable.
@@ -85,7 +85,7 @@ pub(super) fn record(
     predictions
 }
 
-/// One for each workflow that is about to collapse.
+/// One warning for each workflow that is about to collapse.
 pub(super) fn collapse_warnings(
     predictions: &BTreeMap<String, CollapsePrediction>,
 ) -> impl Iterator<Item = RunWarning> {
@@ -97,7 +97,7 @@ pub(super) fn collapse_warnings(
     })
 }
 
-/// Reads the file that the settings name; one that is only the default may be missing.
+/// Reads the file that the settings name; a file that only the default names may be missing.
 pub(in crate::run) fn read_templates(
     settings: &Settings,
 ) -> Result<ColdStartTemplates, TemplatesError> {
@@ -137,7 +137,7 @@ mod tests {
             let rois = BTreeMap::from([("m.py".to_owned(), *value)]);
             let sample = StabilitySample { rois, stress: *stress, selection: "" };
             predictions = record(&mut trackers, &sample, templates);
-            // As it is stored between two runs.
+            // As if they were stored between two runs.
             trackers = serde_json::from_str(&serde_json::to_string(&trackers).unwrap()).unwrap();
         }
         predictions

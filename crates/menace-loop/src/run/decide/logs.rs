@@ -109,7 +109,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
     })
 }
 
-/// Decisions on modules, except those with too few cycles.
+/// Decisions about modules, except those with too few cycles.
 fn module_decisions(convergence: &ConvergenceReport) -> serde_json::Map<String, Value> {
     let modules = convergence.modules.iter();
     modules

@@ -5,18 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
+use menace_store::LOCK_TIMEOUT;
 use menace_store::files::{self, FileLock, LoadedFile};
 use menace_track::stats::truth::TruthAdapter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::super::RunError;
-use super::super::history::LOCK_TIMEOUT;
 use super::super::warnings::RunWarning;
 use super::calibration::CALIBRATION_FILE;
 use super::foresight::{FORESIGHT_FILE, ForesightTrackers};
 
-/// Both models in the data directory.
+/// The files of both models in the data directory.
 #[derive(Debug)]
 pub(in crate::run) struct DecisionModels {
     pub(super) calibration: ModelFile<TruthAdapter>,
@@ -50,8 +50,8 @@ impl<T: PartialEq + Serialize + DeserializeOwned> ModelFile<T> {
         self.loaded.as_ref()
     }
 
-    /// Writes the model that follows from the loaded one; `repeat` makes it anew from what another
-    /// run has written meanwhile. None leaves the file as it is.
+    /// Writes the model that was made from the loaded one; `repeat` makes it from the present file,
+    /// if another run has written it meanwhile. With `None` the file is not changed.
     pub(super) fn replace(
         &self,
         model: Option<T>,

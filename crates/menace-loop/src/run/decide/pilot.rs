@@ -1,8 +1,8 @@
-//! Micro-pilot: a short extra cycle for a module on the border of a decision.
+//! Micro-pilot: a short extra cycle for a borderline module.
 //!
-//! The border is defined in `menace-track`, the file of candidates in `menace-store`. A micro-pilot
-//! is a cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
-//! changes no history, and one that was cut short decides nothing.
+//! `menace-track` has the thresholds, `menace-store` the file of candidates. A micro-pilot is a
+//! cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
+//! changes no history, and no decision follows from one that was ended early.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl SectionFilter for PilotFilter<'_> {
 #[derive(Debug, Default)]
 pub(in crate::run) struct PilotResults {
     pub candidates: Vec<BorderlineCandidate>,
-    /// How far each was from the border, by path.
+    /// The test of each module against the borderline thresholds, by path.
     pub evidence: BTreeMap<String, StatisticalDecision>,
     pub warnings: Vec<RunWarning>,
 }

@@ -1,4 +1,4 @@
-//! From JSON to values, remembering the place for messages.
+//! Converts JSON to values, and tracks the position for messages.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,7 +8,7 @@ use super::tree::OrderedJson;
 use super::{VALUE_TAGS, is_plain_number};
 use crate::value::{MethodCall, PyReference, PyString, Value};
 
-/// Bytes in base64 with padding.
+/// Decodes base64 with padding.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
@@ -37,12 +37,12 @@ impl ValueReader {
         }
     }
 
-    /// A list of values.
+    /// Reads a list of values.
     pub(super) fn read_items(&mut self, tree: OrderedJson) -> ValueReadResult<Vec<Value>> {
         self.read_each(tree, "a list of values", Self::read_value)
     }
 
-    /// An object of values whose keys mean nothing to us.
+    /// Reads an object of values with arbitrary keys.
     pub(super) fn read_named(
         &mut self,
         tree: OrderedJson,
@@ -129,7 +129,7 @@ impl ValueReader {
         }
     }
 
-    /// A tag that needs nothing beside it.
+    /// Reads a tag without further keys.
     fn read_simple_tag(&mut self, tag: &str, body: OrderedJson) -> ValueReadResult<Value> {
         match tag {
             "$int" => self.read_integer(&body),
@@ -174,7 +174,7 @@ impl ValueReader {
         }
     }
 
-    /// `{"method": "close", "args": [], "kwargs": {}}`.
+    /// Reads `{"method": "close", "args": [], "kwargs": {}}`.
     fn read_method_call(&mut self, tree: OrderedJson) -> ValueReadResult<MethodCall> {
         const METHOD_CALL_KEYS: [&str; 3] = ["method", "args", "kwargs"];
         let OrderedJson::Object(mut entries) = tree else {

@@ -1,4 +1,4 @@
-//! Where the reader is, and what it says when something else is there than it expected.
+//! The position of the reader, and messages about unexpected content.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use crate::value::{Value, ValueError};
 pub(super) type ValueReadResult<T> = std::result::Result<T, ValueError>;
 
 pub(super) struct ValueReader {
-    /// As shown in messages.
+    /// The position as shown in messages.
     place: String,
-    /// How many brackets are open.
+    /// The number of open brackets.
     depth: usize,
 }
 
@@ -20,7 +20,7 @@ impl ValueReader {
         Self { place: place.to_owned(), depth: 0 }
     }
 
-    /// Reads every item of a list, one level down.
+    /// Reads every item of a list, one level deeper.
     pub(super) fn read_each<T>(
         &mut self,
         tree: OrderedJson,
@@ -42,7 +42,7 @@ impl ValueReader {
         })
     }
 
-    /// Reads what is behind a key of an object.
+    /// Reads the value of an object's key.
     pub(super) fn read_at_key<T>(
         &mut self,
         key: &str,
@@ -85,7 +85,7 @@ impl ValueReader {
         )
     }
 
-    /// Reads one bracket further in.
+    /// Reads one level deeper.
     pub(super) fn read_nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> ValueReadResult<T>,

@@ -1,5 +1,4 @@
-//! JSON as it was written: with the order of the keys and with repeated ones, both of which
-//! `serde_json::Value` forgets.
+//! JSON with the order of keys and with repeated keys, neither of which `serde_json::Value` keeps.
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::truncate_chars;
 
-/// Of a text that is not what a message expects.
+/// How much of an unexpected text a message shows.
 const MAX_SHOWN_CHARS: usize = 40;
 
 pub(super) enum OrderedJson {
@@ -21,7 +20,7 @@ pub(super) enum OrderedJson {
     Object(Vec<(String, OrderedJson)>),
 }
 
-/// What was found, for messages.
+/// Describes what was found, for messages.
 impl fmt::Display for OrderedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

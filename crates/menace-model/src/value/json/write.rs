@@ -1,4 +1,4 @@
-//! From values to JSON.
+//! Converts values to JSON.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::value::{MethodCall, Value};
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Refused here, because reading refuses it too.
+        // Refused here, because reading would refuse it.
         if self.depth() > Self::MAX_DEPTH {
             let message = format!("a value is nested deeper than {} levels", Self::MAX_DEPTH);
             return Err(S::Error::custom(message));
@@ -188,7 +188,7 @@ impl Serialize for NamedValuesNotation<'_> {
     }
 }
 
-/// A number in a place where only numbers are allowed.
+/// A number where only numbers are allowed.
 struct FloatNotation(f64);
 
 impl Serialize for FloatNotation {

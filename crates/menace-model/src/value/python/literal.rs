@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::value::PyString;
 
-/// Letters and digits of all scripts are kept; what is invisible, reorders the line or has no
-/// meaning of its own is escaped.
+/// Letters and digits of all scripts are kept; invisible characters, marks of direction and
+/// unassigned characters are escaped.
 pub(super) fn string_literal(text: &PyString) -> String {
     let mut literal = String::with_capacity(text.as_bytes().len() + 2);
     literal.push('\'');

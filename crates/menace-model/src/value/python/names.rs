@@ -1,13 +1,13 @@
-//! Which name in the printed source means what.
+//! The names in printed source, and what each refers to.
 //!
-//! Invariant: no name means two things, whatever modules are called.
+//! Invariant: no name refers to two things, whatever modules are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::literal;
 use crate::value::PyReference;
 
-/// What cannot be an attribute or the name of an argument.
+/// Keywords, which cannot be attributes or argument names.
 const PYTHON_KEYWORDS: [&str; 36] = crate::words![
     False None True __debug__ and as assert async await break class continue def del elif else
     except finally for from global if import in is lambda nonlocal not or pass raise return try
@@ -17,7 +17,7 @@ const PYTHON_KEYWORDS: [&str; 36] = crate::words![
 /// The origin of names that need no import.
 const BUILTIN_ORIGIN: &str = "";
 
-/// Can it be written without quotes? Only ASCII: Python replaces other letters by similar ones.
+/// Whether the name can be written as an identifier. ASCII only: Python normalises other letters.
 pub(super) fn is_plain_identifier(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_word)
@@ -28,7 +28,7 @@ pub(super) fn is_plain_identifier(name: &str) -> bool {
 
 #[derive(Default)]
 pub(super) struct PythonNames {
-    /// Each name, and the import that it comes from.
+    /// For each name, the import statement that defines it.
     origins_by_name: BTreeMap<String, String>,
     imports: BTreeSet<String>,
     last_fresh_number: u32,
@@ -39,7 +39,7 @@ impl PythonNames {
         self.imports
     }
 
-    /// A name that nothing has yet.
+    /// A name that is not in use.
     pub(super) fn fresh_name(&mut self) -> String {
         loop {
             self.last_fresh_number += 1;
@@ -73,7 +73,7 @@ impl PythonNames {
             let module = self.import_as(&format!("import {module}"), module);
             self.attribute_expression(&module, first)
         } else if is_plain_identifier(first) && module.split('.').all(is_plain_identifier) {
-            // Not `import a.b`: `a` may have something else that is called `b`.
+            // Not `import a.b`: the package `a` may have another attribute `b`.
             self.import_as(&format!("from {module} import {first}"), first)
         } else {
             let importlib = self.import_as("import importlib", "importlib");
@@ -95,7 +95,7 @@ impl PythonNames {
         }
     }
 
-    /// The name under which the import is known: `wanted`, or `wanted_2` if that is taken.
+    /// The name that the import is bound to: `wanted`, or `wanted_2` if that is taken.
     fn import_as(&mut self, statement: &str, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;

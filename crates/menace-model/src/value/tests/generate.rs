@@ -1,4 +1,4 @@
-//! Values of all kinds, each of which Python can build.
+//! Generates values of all kinds that Python can build.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::generate::{reference, value};
 use crate::value::Value;
 
-/// How many brackets deep the text is.
+/// The nesting of brackets in the text.
 fn bracket_depth(json: &str) -> usize {
     let (mut open, mut deepest, mut in_string, mut escaped) = (0, 0, false, false);
     for char in json.chars() {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::generate::{reference, value};
 use crate::value::{MethodCall, PyString, Value};
 
-/// What Python finds different between the notation and the source of these values.
+/// The differences that Python finds between notation and source of these values.
 fn differences<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
     let pairs: Vec<[String; 2]> = values
         .into_iter()
@@ -34,7 +34,7 @@ fn from_json(text: &str) -> Value {
 }
 
 proptest! {
-    // A case is a batch: one Python for all of its values.
+    // Each case is a batch: one Python process for all of its values.
     #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 64, ..Default::default() })]
 
     #[test]
@@ -103,7 +103,7 @@ fn python_rebuilds_what_is_deep_or_huge_or_odd() {
         from_json(r#"{"$shared": {"a": {"$again": 1}, "b": [{"$again": 1}]}, "label": 1}"#),
         from_json(r#"{"$shared": [{"$returns": {"$again": 1}}], "label": 1}"#),
         from_json(r#"[{"$shared": {"$set": [1]}, "label": 7}, {"$again": 7}]"#),
-        // How much of itself a container shows while it is filled.
+        // Such calls see the container while it is being filled.
         from_json(
             r#"{"$shared": {"$set": [5, {"$call": "builtins:len", "args": [{"$again": 1}]}]},
                 "label": 1}"#,

@@ -124,7 +124,7 @@ fn changes_of_metadata_are_pretended() {
     }
 }
 
-/// The same through a descriptor that only reads.
+/// `ioctl` through a descriptor that only reads cannot change them either.
 #[test]
 fn flags_and_attributes_of_files_cannot_be_changed() {
     const GET_FLAGS: u64 = 0x8008_6601;

@@ -185,7 +185,7 @@ fn supervise(
         violations.extend(listener.answer_next(supervisor).unwrap());
         let _ = { output }.read_to_end(&mut said);
         if ended != WaitStatus::StillAlive {
-            let reached = supervisor.take_accesses().into_iter().map(|(_, path)| path).collect();
+            let reached = supervisor.take_accesses().0.into_iter().map(|(_, path)| path).collect();
             let said = String::from_utf8_lossy(&said).into_owned();
             return ConfinedRun {
                 exit_status: ended,

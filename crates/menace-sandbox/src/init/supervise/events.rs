@@ -1,47 +1,52 @@
-//! Waits for the guest and the harness, and handles meanwhile what cannot wait: output, the rest of
-//! the request, system calls that need a decision, and faults that are due.
+//! Waits for the guest and the harness. Meanwhile reads output, sends the rest of the request,
+//! answers notified system calls and applies due faults.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use menace_model::PolicyViolation;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::SandboxInit;
+use super::{RunningCall, SandboxInit};
 use crate::confine::SyscallResponse;
 use crate::fault::{FaultSupport, InjectedFault};
+use crate::init::mailbox::ReportMailbox;
+use crate::init::section_watch::SectionWatch;
 use crate::init::zygote::is_readable;
 use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
-use crate::wire::messages::{InitReport, KillReason};
+use crate::wire::messages::{FORGED_REPORT, InitReport, KillReason};
 
-/// The most violations that are kept of one call.
+/// The longest that init sleeps while a request is under way: the host takes one that sleeps for
+/// longer after the deadline for stalled.
+const MAX_SLEEP: Duration = Duration::from_millis(200);
+/// The most violations that are kept of one call, beside the first of each kind.
 const MAX_VIOLATIONS_PER_CALL: usize = 64;
 
-/// What happened first.
+/// The event that ended a wait.
 #[derive(Debug)]
 pub(super) enum GuestEvent {
     Message(FromHarnessMessage),
-    /// It broke the protocol: the guest has its hands on it.
+    /// The zygote sent a malformed message: guest code may have written to the socket.
     ProtocolError,
     ZygoteDied,
     CallEnded,
     DeadlinePassed,
 }
 
-/// What to wait for beside the harness.
+/// The events that end a wait for a message of the harness.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitConditions<'a> {
     pub(super) deadline: Instant,
-    /// The process of the call, when the zygote is not there to wait for it.
+    /// The process of the call, when the zygote is gone and cannot report its end.
     pub(super) orphan_pidfd: Option<BorrowedFd<'a>>,
 }
 
 impl SandboxInit<'_> {
-    /// Reads the guest's output, answers what it may not do, and returns on an event.
+    /// Reads the guest's output and answers system calls until an event occurs.
     pub(super) fn wait(&mut self, until: WaitConditions<'_>) -> Result<GuestEvent, InitError> {
         loop {
             let ready = self.poll(until)?;
@@ -86,7 +91,7 @@ impl SandboxInit<'_> {
     fn poll(&self, until: WaitConditions<'_>) -> Result<ReadyDescriptors, InitError> {
         let delayed = self.running.delayed_syscalls.iter().map(|(due, _)| *due);
         let next = delayed.chain(self.faults.next_deadline()).fold(until.deadline, Instant::min);
-        let left = next.saturating_duration_since(Instant::now());
+        let left = next.saturating_duration_since(Instant::now()).min(MAX_SLEEP);
         // Rounded up, so that a deadline is never polled for in vain.
         let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
@@ -118,7 +123,7 @@ impl SandboxInit<'_> {
         }
         let any = |at: usize| fds[at].any() == Some(true);
         Ok(ReadyDescriptors {
-            // Hanging up is all that is asked for, and `any` does not know its bit.
+            // Only hanging up matters here, and `any` does not know its bit.
             host_gone: fds[0].any() != Some(false),
             out: any(1),
             err: any(2),
@@ -144,11 +149,10 @@ struct ReadyDescriptors {
     call_socket: bool,
 }
 
-/// System calls that wait for a decision: by a fault, or by the supervisor.
+/// Notified system calls, which a fault or the supervisor answers.
 impl SandboxInit<'_> {
-    /// Answers system calls until the host sends a request: the process of the next call makes
-    /// itself ready meanwhile, and opens files for that. `is_unused`: nothing was imported or
-    /// called yet.
+    /// Answers system calls until the host sends a request: the process forked for the next call
+    /// prepares itself meanwhile, and opens files. `is_unused`: nothing was imported or called yet.
     pub(super) fn answer_syscalls_until_request(
         &mut self,
         is_unused: bool,
@@ -171,11 +175,11 @@ impl SandboxInit<'_> {
             }
             let has_request = fds[0].any() == Some(true);
             if end_at.is_some_and(|at| fds[at].any() == Some(true)) {
-                // One that ends while it waits to be needed had better not be needed.
+                // A sandbox whose interpreter ends before the first import is given up.
                 return Err(InitError::Refused("Python ended before it was needed".to_owned()));
             }
             let has_syscall = listener_at.is_some_and(|at| is_readable(&fds[at]));
-            // One that is hung up stays so.
+            // A listener that has hung up stays so.
             is_listener_open &=
                 has_syscall || listener_at.is_none_or(|at| fds[at].any() != Some(true));
             if has_syscall {
@@ -187,12 +191,13 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Answers one system call that waits for a decision.
+    /// Answers one notified system call.
     pub(super) fn answer_syscall(&mut self) {
         let Some(handler) = &mut self.zygote.notify_handler else { return };
         let Ok(Some(notice)) = handler.listener.next_notification() else { return };
-        if self.faults.has_active()
-            && self.output.mailbox.is_active()
+        let section_runs = self.faults.has_active()
+            && observe_section(&mut self.running.section, &mut self.output.mailbox);
+        if section_runs
             && handler.supervisor.may_inject_fault(&notice)
             && let Some(injected) = self.faults.inject(&notice)
         {
@@ -207,18 +212,36 @@ impl SandboxInit<'_> {
             return;
         }
         if let Ok(Some(denied)) = handler.listener.answer_with(&notice, &mut handler.supervisor) {
-            let violation =
-                PolicyViolation { kind: denied.kind.as_str().to_owned(), detail: denied.detail };
-            if self.running.violations.len() < MAX_VIOLATIONS_PER_CALL
-                && !self.running.violations.contains(&violation)
-            {
-                self.running.violations.push(violation);
-            }
+            self.running.record_violation(denied.kind.as_str(), denied.detail);
         }
     }
 }
 
-/// Effects of faults beyond failing system calls: the end of delays, pauses, an early kill.
+impl RunningCall {
+    fn record_violation(&mut self, kind: &str, detail: String) {
+        let violation = PolicyViolation { kind: kind.to_owned(), detail };
+        if self.violations.contains(&violation) {
+            return;
+        }
+        let is_first = !self.violations.iter().any(|noted| noted.kind == kind);
+        if is_first || self.violations.len() < MAX_VIOLATIONS_PER_CALL {
+            self.violations.push(violation);
+        } else {
+            self.unlisted_violations += 1;
+        }
+    }
+}
+
+/// Whether the section itself runs.
+fn observe_section(section: &mut SectionWatch, mailbox: &mut ReportMailbox) -> bool {
+    let (section_runs, end) = section.observe(mailbox.section_mark());
+    if let Some(end) = end {
+        mailbox.mark_end_seen(end);
+    }
+    section_runs
+}
+
+/// Effects of faults beyond failing system calls: ends of delays, pauses, kills by time.
 impl SandboxInit<'_> {
     pub(super) fn fault_support(&self) -> FaultSupport {
         FaultSupport {
@@ -229,6 +252,13 @@ impl SandboxInit<'_> {
     }
 
     pub(super) fn end_faults(&mut self, report: &mut InitReport) {
+        let mailbox = &self.output.mailbox;
+        if self.faults.has_active()
+            && self.running.section.is_forged(mailbox.section_mark(), mailbox.has_report())
+        {
+            let detail = "it changed the mark by which faults are injected".to_owned();
+            self.running.record_violation(FORGED_REPORT, detail);
+        }
         report.fault_stats = self.faults.end_call();
         self.running.delayed_syscalls.clear();
         self.running.pid = None;
@@ -244,7 +274,7 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Lets go what has waited long enough, and takes the processor away or gives it back.
+    /// Lets delayed system calls continue, and stops or continues the call's processes for pauses.
     pub(super) fn apply_due_faults(&mut self) {
         if self.running.delayed_syscalls.is_empty() && self.faults.next_deadline().is_none() {
             return;
@@ -259,7 +289,7 @@ impl SandboxInit<'_> {
                 waits
             });
         }
-        let section_runs = self.output.mailbox.is_active();
+        let section_runs = observe_section(&mut self.running.section, &mut self.output.mailbox);
         if self.faults.should_kill(now, section_runs) {
             self.stop_early();
         }

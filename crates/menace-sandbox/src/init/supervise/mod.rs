@@ -5,8 +5,8 @@
 //!              └─► events: messages, output, system calls, faults
 //! ```
 //!
-//! Invariant: when a report is sent, no process of the call is alive, or the report says that the
-//! sandbox is unusable, and the init ends, which kills the rest.
+//! Invariant: when a report is sent, no process of the call is alive; or the report says that the
+//! sandbox is unusable, and init ends, which kills the rest.
 
 mod events;
 mod requests;
@@ -27,6 +27,7 @@ use super::layer::WritableLayer;
 use super::limits::LimitEnforcer;
 use super::mailbox::ReportMailbox;
 use super::processes::{self, ProcessScope};
+use super::section_watch::SectionWatch;
 use super::stack_sampler::StackSampler;
 use super::streams::OutputStream;
 use super::zygote::Zygote;
@@ -42,10 +43,10 @@ use events::{GuestEvent, WaitConditions};
 
 /// How long Python may take to start.
 const PYTHON_START_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long the zygote may take for what takes it microseconds; a call is dead well within a
-/// quarter of a second after its deadline.
+/// How long the zygote may take for operations that take it microseconds. A call has to be dead 250
+/// ms after its deadline, with several of these in between.
 const ZYGOTE_REPLY_TIMEOUT: Duration = Duration::from_millis(100);
-/// The most leftover processes that are named.
+/// The most leftover processes that a report names.
 const MAX_NAMED_PROCESSES: usize = 32;
 
 #[derive(Debug)]
@@ -58,13 +59,13 @@ pub(crate) struct SandboxInit<'a> {
     pub faults: FaultInjector,
     pub interposition: SyscallInterposition,
     pub process_scope: ProcessScope,
-    /// A `/proc` that can be written to.
+    /// A writable `/proc`.
     pub proc: PathBuf,
     pub output: GuestOutput,
     pub running: RunningCall,
 }
 
-/// What the guest writes for init.
+/// What the guest writes: its report, output streams and stack dumps.
 #[derive(Debug)]
 pub(crate) struct GuestOutput {
     pub mailbox: ReportMailbox,
@@ -73,24 +74,27 @@ pub(crate) struct GuestOutput {
     pub stack_sampler: StackSampler,
 }
 
-/// The state of the call under way.
+/// The state of the current call.
 #[derive(Debug, Default)]
 pub(crate) struct RunningCall {
-    /// Its first process.
+    /// The call's first process.
     pid: Option<i32>,
-    /// What is still to be sent to that process.
+    /// The part of the request that is still to be sent to that process.
     unsent_request: VecDeque<u8>,
-    /// Init has stopped its processes, for a share of the processor.
+    /// Whether init has stopped the call's processes, for a processor share or a pause.
     paused: bool,
-    /// A fault has killed it.
+    /// Whether a fault has killed the call.
     stopped_early: bool,
-    /// System calls that a fault delays, until when.
+    /// Delayed system calls, each with the end of its delay.
     delayed_syscalls: Vec<(Instant, SyscallNotification)>,
+    /// Also those of processes that the import left, since the end of the call before.
     violations: Vec<PolicyViolation>,
+    unlisted_violations: u64,
+    section: SectionWatch,
 }
 
 impl SandboxInit<'_> {
-    /// Tells the harness where it is and waits until it has started.
+    /// Sends the setup to the harness and waits until it has started.
     pub(crate) fn start_harness(
         &mut self,
         setup: &[u8],
@@ -116,7 +120,12 @@ impl SandboxInit<'_> {
         self.refuse_early_processes()?;
         self.limit_enforcer.measure_zygote();
         self.send_to_host(&FromInitMessage::Ready(ready))?;
-        // After `Ready`, so that it happens while the host prepares the first request.
+        if let Some(handler) = &mut self.zygote.notify_handler {
+            // Accesses that the interpreter itself made are no violations.
+            handler.supervisor.take_accesses();
+        }
+        self.running.violations.clear();
+        // After `Ready`, so that it overlaps with the host's preparing the first request.
         mappings::make_code_pages_private(
             &self.proc,
             self.zygote.pid,
@@ -125,8 +134,8 @@ impl SandboxInit<'_> {
         Ok(())
     }
 
-    /// Fails when the interpreter forked before it joined its control group: such a process would
-    /// escape the limits of the group.
+    /// Fails when the interpreter forked before it joined its control group: that process would not
+    /// be subject to the group's limits.
     fn refuse_early_processes(&self) -> Result<(), InitError> {
         let others = self.process_scope.other_pids(self.zygote.pid).into_iter();
         let running = others.filter_map(processes::read_process).find(|process| !process.zombie);
@@ -139,9 +148,9 @@ impl SandboxInit<'_> {
         })
     }
 
-    /// Does what the host asks until it goes away.
+    /// Serves the host's requests until it disconnects.
     pub(crate) fn serve(&mut self) -> Result<(), InitError> {
-        // Nothing was imported or called yet, and it may be a while until something is.
+        // Nothing was imported or called yet, and the sandbox may wait for a long time.
         let mut is_unused = true;
         let was_stopped = self.stop_if_multithreaded()?;
         loop {
@@ -155,7 +164,7 @@ impl SandboxInit<'_> {
             }
             let report = match request {
                 ToInitMessage::Forward(body) => {
-                    // An error shows in the answer to the next request.
+                    // If sending failed, the next request fails and reports it.
                     let _ = harness::send(&self.zygote.control, &body);
                     continue;
                 }
@@ -167,14 +176,14 @@ impl SandboxInit<'_> {
             if is_unusable {
                 return Ok(());
             }
-            // While the host looks at the report, the next layer is put in place.
+            // While the host reads the report, the next layer is put in place.
             self.with_guest_stopped(WritableLayer::prepare)?;
         }
     }
 
-    /// Does work on the layer that the guest must not disturb. Without mounts, a process that
-    /// changes the layer while it is restored makes the sandbox unusable. It cannot lead init
-    /// outside, even then: the layer goes through descriptors.
+    /// Works on the layer while the guest is stopped. Without mounts, a process that changes the
+    /// layer while it is restored makes the sandbox unusable. It cannot lead init outside of the
+    /// layer, since all accesses go through descriptors.
     pub(super) fn with_guest_stopped<T>(
         &mut self,
         work: impl FnOnce(&mut WritableLayer) -> Result<T, InitError>,
@@ -208,7 +217,7 @@ impl SandboxInit<'_> {
             .with_context(|| "cannot wake the interpreter".to_owned())
     }
 
-    /// Not for ever: it may have ended, or another process wakes it.
+    /// Waits for a limited time: the zygote may have ended, or another process continues it.
     fn wait_until_stopped(&self, zygote: Pid) {
         let deadline = Instant::now() + ZYGOTE_REPLY_TIMEOUT;
         while Instant::now() < deadline {
@@ -235,7 +244,7 @@ impl SandboxInit<'_> {
     }
 }
 
-/// From its arrival on, whatever has to be done before a call or an import can start.
+/// A call's time counts from the arrival of its request, and includes all preparation.
 fn compute_deadline(arrived: Instant, limits: &CallLimits) -> Instant {
     arrived + Duration::from_millis(limits.timeout_ms)
 }
@@ -244,9 +253,9 @@ fn duration_to_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The status of a child of the init, in the form that `waitpid` gives it.
+/// The wait status of a child of init.
 fn reap(pid: i32) -> Option<i32> {
-    // Its connection closes a moment before it has one.
+    // The socket of a process closes a moment before its status is available.
     let deadline = Instant::now() + ZYGOTE_REPLY_TIMEOUT;
     loop {
         let status = sys::try_wait_status(pid);

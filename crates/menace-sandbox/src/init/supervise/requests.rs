@@ -1,10 +1,10 @@
-//! One import or call: from the request to its report.
+//! Handles one import or call, from the request to its report.
 
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use menace_model::{CallLimits, FaultMode, Limit};
+use menace_model::{CallLimits, FaultMode, Limit, PolicyViolation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -14,16 +14,23 @@ use super::{
 };
 use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
 use crate::init::processes::{self, ProcessScope};
+use crate::init::section_watch::SectionWatch;
 use crate::init::{InitError, InitErrorContext, mappings};
+use crate::wire::channel;
 use crate::wire::harness::{self, ForkExitStatus, FromHarnessMessage};
-use crate::wire::messages::{InitReport, InitRequest, KillReason};
+use crate::wire::messages::{InitReport, InitRequest, KillReason, PATCHED_HARNESS};
 use crate::{fault, sys};
 
-/// How often a sweep is repeated before the sandbox is given up.
+/// Of a process that the harness ends.
+const REGULAR_STATUS: i32 = 0;
+/// How long after its deadline a call may take to end that has reported what came of it. Its
+/// result may have methods that take their time.
+const DESCRIPTION_GRACE: Duration = Duration::from_millis(100);
+/// How often a sweep is repeated before the sandbox becomes unusable.
 const MAX_SWEEP_ROUNDS: usize = 5;
 
 impl SandboxInit<'_> {
-    /// The zygote itself imports the module: what goes wrong there ends the sandbox.
+    /// Imports the module in the zygote itself: a failure there ends the sandbox.
     pub(super) fn import(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
         let arrived = Instant::now();
@@ -33,6 +40,7 @@ impl SandboxInit<'_> {
             .begin_call(limits)
             .with_context(|| "cannot set the limits".to_owned())?;
         let mut imported = false;
+        report.ended_irregularly = true;
         if harness::send(&self.zygote.control, &request.body).is_err() {
             report.unusable_reason = Some("the interpreter does not listen".to_owned());
         } else {
@@ -44,6 +52,7 @@ impl SandboxInit<'_> {
                 }) => {
                     imported = ok;
                     report.unforkable_state = keeps;
+                    report.ended_irregularly = report.killed.is_some();
                 }
                 GuestEvent::ZygoteDied => {
                     report.status = reap(zygote);
@@ -63,7 +72,7 @@ impl SandboxInit<'_> {
         self.finish_report(&mut report, limits, None);
         self.limit_enforcer.set_importing(false);
         if imported {
-            // Beside its own children, it may have left orphans.
+            // The import may have left orphans, which are not children of the zygote.
             let others = self.process_scope.other_pids(self.zygote.pid);
             let named =
                 others.into_iter().take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
@@ -74,7 +83,7 @@ impl SandboxInit<'_> {
                 }
             }
             if self.process_scope == ProcessScope::Descendants {
-                // The harness cannot look at its own mappings there.
+                // In the `landlock` tier the harness cannot read its own mappings.
                 let (mailbox, copy) = (self.output.mailbox.inode(), self.layer.writable_dir());
                 report.unforkable_state.extend(mappings::list_shared_mappings(
                     &self.proc,
@@ -82,6 +91,13 @@ impl SandboxInit<'_> {
                     mailbox,
                     &copy,
                 ));
+            }
+            let mailbox = self.output.mailbox.inode();
+            if mappings::is_mailbox_mapped_again(&self.proc, self.zygote.pid, mailbox) {
+                report.violations.push(PolicyViolation {
+                    kind: PATCHED_HARNESS.to_owned(),
+                    detail: "a second mapping of the mailbox".to_owned(),
+                });
             }
             mappings::make_code_pages_private(
                 &self.proc,
@@ -91,6 +107,9 @@ impl SandboxInit<'_> {
             self.limit_enforcer.measure_zygote();
         } else if report.unusable_reason.is_none() {
             report.unusable_reason = Some("the import failed".to_owned());
+        }
+        if report.has_violation(PATCHED_HARNESS) && report.unusable_reason.is_none() {
+            report.unusable_reason = Some("the import changed the harness".to_owned());
         }
         if report.killed.is_some() && report.unusable_reason.is_none() {
             report.unusable_reason = Some("the import took more than it may".to_owned());
@@ -106,7 +125,7 @@ impl SandboxInit<'_> {
             && !has_unforkable_state
             && self.process_scope == ProcessScope::Namespace
         {
-            // It takes the interpreter as long as it takes the host to ask for the first call.
+            // The interpreter forks while the host prepares the first call.
             self.request_fork(false);
         }
         Ok(report)
@@ -122,7 +141,7 @@ impl SandboxInit<'_> {
         self.link.end_call(&mut report);
         self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
         if report.unusable_reason.is_none() && self.process_scope == ProcessScope::Namespace {
-            // It takes the interpreter as long as it takes us to finish this one.
+            // The interpreter forks while init completes this call.
             self.request_fork(request.alternates_sandboxes);
         }
         report.total_ns = duration_to_ns(arrived.elapsed());
@@ -131,11 +150,12 @@ impl SandboxInit<'_> {
             report.user_ns = seconds_to_ns(exited.user_s);
             report.system_ns = seconds_to_ns(exited.system_s);
         }
+        report.ended_irregularly = report.status != Some(REGULAR_STATUS);
         self.finish_report(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
         Ok(report)
     }
 
-    /// From the fork to the end of the first process.
+    /// From the fork to the end of the call's first process.
     fn run(
         &mut self,
         request: &InitRequest,
@@ -156,7 +176,8 @@ impl SandboxInit<'_> {
                 return Ok(None);
             }
         };
-        // Its thread is there before the limit on processes is set, so that it does not count.
+        // Starts the network's thread before the limit on processes is set, so that it does not
+        // count.
         self.link.begin_call(request, report);
         self.limit_enforcer
             .begin_call(&request.limits)
@@ -170,6 +191,7 @@ impl SandboxInit<'_> {
         }
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin_call(&request.conditions, self.fault_support(), request.seed, timeout);
+        self.running.section = SectionWatch::new(&request.conditions);
         self.running.pid = Some(pid);
         self.running.unsent_request =
             harness::encode_frame(&request.body).unwrap_or_default().into();
@@ -182,7 +204,7 @@ impl SandboxInit<'_> {
         let unread =
             sys::unreceived_bytes(self.zygote.call_socket.as_fd()).is_ok_and(|bytes| bytes > 0);
         if unread || !self.running.unsent_request.is_empty() {
-            // The next call would receive the rest.
+            // The next call's process would read the rest of this request.
             report.unusable_reason = Some("the call ended before it had begun".to_owned());
         }
         match event {
@@ -199,7 +221,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// The process for the next call is forked ahead of it: a fork is the most that a call costs.
+    /// Requests the process of the next call ahead of it, since forking is the largest cost of a
+    /// call.
     pub(super) fn request_fork(&mut self, prewarm_fork: bool) {
         if let Some(handler) = &mut self.zygote.notify_handler {
             handler.supervisor.permit_fork();
@@ -208,13 +231,13 @@ impl SandboxInit<'_> {
             harness::send(&self.zygote.control, &harness::encode_prepare(prewarm_fork)).is_ok();
     }
 
-    /// Waits for the fork that was asked for.
+    /// Waits for the fork that was requested.
     fn wait_for_fork(&mut self, deadline: Instant) -> Result<GuestEvent, InitError> {
         if !self.zygote.fork_requested {
             self.request_fork(false);
         }
         self.zygote.fork_requested = false;
-        // Hooks of the guest's run when it forks, and may take their time: the call's time.
+        // Fork hooks of the module run now; their time counts for the call.
         self.wait(WaitConditions { deadline, orphan_pidfd: None })
     }
 
@@ -223,12 +246,12 @@ impl SandboxInit<'_> {
     /// blocking send would wait for the process, and the process for init.
     pub(super) fn send_unsent(&mut self) -> io::Result<()> {
         let sent =
-            harness::try_send(&self.zygote.call_socket, self.running.unsent_request.as_slices().0)?;
+            channel::try_send(&self.zygote.call_socket, self.running.unsent_request.as_slices().0)?;
         self.running.unsent_request.drain(..sent);
         Ok(())
     }
 
-    /// The zygote is gone, but its child may go on: it is the init's child now.
+    /// Waits for the call's process after the zygote has died: init has adopted it.
     fn wait_for_orphan(
         &mut self,
         deadline: Instant,
@@ -254,16 +277,17 @@ impl SandboxInit<'_> {
     }
 }
 
-/// Limits that the kernel does not enforce by itself, and the end of all processes.
+/// Limits that init enforces, and the end of all processes.
 impl SandboxInit<'_> {
-    /// Waits for the harness to say something, and stops `pid` when a limit is exceeded.
+    /// Waits for a message of the harness, and kills `pid` when it exceeds a limit.
     pub(super) fn watch(
         &mut self,
         limits: &CallLimits,
-        deadline: Instant,
+        mut deadline: Instant,
         pid: i32,
         report: &mut InitReport,
     ) -> Result<GuestEvent, InitError> {
+        let last_moment = deadline + DESCRIPTION_GRACE;
         let mut throttle = self.limit_enforcer.cpu_throttle(limits);
         let must_watch = throttle.is_some() || needs_monitor(limits, &self.layer);
         loop {
@@ -272,6 +296,14 @@ impl SandboxInit<'_> {
             let event = self.wait(WaitConditions { deadline: next, orphan_pidfd: None })?;
             if !matches!(event, GuestEvent::DeadlinePassed) {
                 return Ok(event);
+            }
+            if Instant::now() >= deadline
+                && deadline < last_moment
+                && pid != self.zygote.pid
+                && self.output.mailbox.has_report()
+            {
+                deadline = last_moment;
+                continue;
             }
             let why = if Instant::now() >= deadline {
                 Some(KillReason::Deadline)
@@ -301,7 +333,7 @@ impl SandboxInit<'_> {
                     self.set_call_paused(false);
                 }
                 self.output.stack_sampler.sample(pid);
-                // It went on meanwhile, but its time was up.
+                // The process continued while its stack was sampled, but its time was over.
                 report.is_past_deadline = true;
             }
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -315,8 +347,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Ends the processes that a killed call started, at once: they would keep the processors from
-    /// the interpreter that has to report its end. Later ones are left to the sweep.
+    /// Kills the processes that a killed call had started, at once: they would compete with the
+    /// zygote, which has to report the call's end. The sweep kills those that start later.
     pub(super) fn kill_other_processes(&mut self, pid: i32, report: &mut InitReport) {
         let (process_scope, zygote) = (self.process_scope, self.zygote.pid);
         let list_others = || {
@@ -331,12 +363,12 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Ends everything that the call left running; names it in the report.
+    /// Kills everything that the call left running, and names it in the report.
     pub(super) fn sweep(&mut self, report: &mut InitReport) -> Result<(), InitError> {
         for round in 0..=MAX_SWEEP_ROUNDS {
             processes::reap_ended();
             let others = self.process_scope.other_pids(self.zygote.pid);
-            // A namespace ends with its init.
+            // The kernel ends a PID namespace with its init.
             let ends_anyway =
                 report.unusable_reason.is_some() && self.process_scope == ProcessScope::Namespace;
             if others.is_empty() || ends_anyway {
@@ -357,8 +389,8 @@ impl SandboxInit<'_> {
 
     fn kill_leaked_processes(&mut self) -> Result<(), InitError> {
         if self.process_scope == ProcessScope::Namespace {
-            // From the zygote, `kill(-1)` reaches all processes but itself and init, at once:
-            // no fork can slip through.
+            // Sent from the zygote, `kill(-1)` reaches all processes but itself and init at once,
+            // so that no fork escapes.
             if let Some(handler) = &mut self.zygote.notify_handler {
                 handler.supervisor.permit_sweep();
             }
@@ -377,15 +409,10 @@ impl SandboxInit<'_> {
     }
 }
 
-/// The report: what enforces each limit, before; usage, output and violations, afterwards.
+/// The report: mechanisms of each limit before the call; usage, output and violations after it.
 impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
-        self.running.violations.clear();
-        if let Some(handler) = &mut self.zygote.notify_handler {
-            // What the interpreter itself opened is no violation.
-            handler.supervisor.take_accesses();
-        }
         self.output.mailbox.take();
         self.output.mailbox.mark_running(request.nonce);
         self.begin_streams(limits.output_bytes);
@@ -393,7 +420,7 @@ impl SandboxInit<'_> {
         self.running.paused = false;
         self.layer.apply_limits(limits)?;
         let mut enforced_by = self.limit_enforcer.list_mechanisms(limits, &self.layer);
-        // No backend here can pass any on.
+        // This backend cannot pass GPUs on.
         let mut unenforced: Vec<Limit> =
             (limits.gpus > 0).then_some(Limit::Gpu).into_iter().collect();
         let faults = &request.conditions.faults;
@@ -404,7 +431,7 @@ impl SandboxInit<'_> {
             }
         }
         if faults.iter().any(|fault| fault.mode == FaultMode::Cpu) {
-            // It is a share of the processor that the limits have to name.
+            // The `cpu` fault is a processor share, so the mechanism of that limit enforces it.
             match enforced_by.get(&Limit::CpuShare).cloned() {
                 Some(by) => drop(enforced_by.insert(Limit::FaultCpu, by)),
                 None => unenforced.push(Limit::FaultCpu),
@@ -429,6 +456,7 @@ impl SandboxInit<'_> {
         (report.phase, report.mailbox_nonce, report.mailbox) =
             (content.phase, content.nonce, content.report);
         report.reported_violations = content.violations;
+        report.unlisted_reports = u64::from(content.unlisted);
         report.steps = content.steps;
         let used = self.layer.collect_changes();
         report.disk_full = used.is_full && limits.disk_bytes.is_some();
@@ -439,14 +467,16 @@ impl SandboxInit<'_> {
         report.killed = report.killed.or(over).or(self.layer.exceeded_at_end(limits, &used));
         report.files = used.files;
         report.violations = std::mem::take(&mut self.running.violations);
+        report.unlisted_violations = std::mem::take(&mut self.running.unlisted_violations);
         if let Some(handler) = &mut self.zygote.notify_handler {
             report.pretended_syscalls = handler.supervisor.take_pretended();
-            report.outside_accesses = handler.supervisor.take_accesses();
+            (report.outside_accesses, report.unlisted_accesses) =
+                handler.supervisor.take_accesses();
         }
     }
 }
 
-/// Reports processes that a call started and that were alive at its end.
+/// Names processes that a call started and that were alive at its end.
 fn report_leaked_processes(pids: impl Iterator<Item = i32>, report: &mut InitReport) {
     let named = pids.take(MAX_NAMED_PROCESSES).filter_map(processes::read_process);
     report.leaked_processes = named

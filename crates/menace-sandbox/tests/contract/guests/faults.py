@@ -106,6 +106,43 @@ def reserved(count):
     return os.path.getsize("room.bin")
 
 
+def full(kind):
+    """Writes more than fits into what no process reads."""
+    if kind == "named pipe":
+        os.mkfifo("pipe")
+        writer = os.open("pipe", os.O_RDWR)
+    elif kind == "pipe":
+        _, writer = os.pipe()
+    else:
+        ends = socket.socketpair()
+        writer = ends[0].fileno()
+    while True:
+        os.write(writer, bytes(1 << 20))
+
+
+def swapped():
+    """Writes while another thread puts a full pipe in the place of the file."""
+    place = 50
+    _, pipe = os.pipe()
+    file = os.open("swapped.bin", os.O_WRONLY | os.O_CREAT)
+    os.set_blocking(pipe, False)
+    try:
+        while True:
+            os.write(pipe, bytes(1 << 16))
+    except BlockingIOError:
+        os.set_blocking(pipe, True)
+    os.dup2(file, place)
+
+    def swap():
+        while True:
+            os.dup2(pipe, place)
+            os.dup2(file, place)
+
+    threading.Thread(target=swap, daemon=True).start()
+    while True:
+        os.write(place, b"x")
+
+
 def written_once(count):
     """The result of one write, the size of the file then, and whether any of it is tampered."""
     result = "done"

@@ -1,6 +1,9 @@
 """Takes more than it may."""
 
+import mmap
 import os
+import signal
+import socket
 import threading
 import time
 
@@ -152,3 +155,66 @@ def open_files(count):
 def shout(count):
     os.write(1, b"o" * count)
     os.write(2, b"e" * (count * 2))
+
+
+def busy_in_forgotten_children(seconds):
+    """The same, and no process waits for any of them."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for _ in range(int(seconds / 0.002)):
+        child = os.fork()
+        if child == 0:
+            end = time.process_time() + 0.002
+            while time.process_time() < end:
+                pass
+            os._exit(0)
+        try:
+            os.waitpid(child, 0)
+        except ChildProcessError:
+            pass
+
+
+def page_tables(gib):
+    """Reads a byte of every second mebibyte: each needs a table of its own, and no page."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    memory = mmap.mmap(-1, gib << 30, flags=flags, prot=mmap.PROT_READ)
+    for at in range(0, len(memory), 2 << 20):
+        memory[at]
+    time.sleep(1)
+
+
+def memory_file(mib):
+    """Keeps memory in a file that has no name and is not mapped."""
+    file = os.memfd_create("hidden")
+    for _ in range(mib):
+        os.write(file, bytes(1 << 20))
+    time.sleep(1)
+
+
+def removed_files(mib):
+    """Keeps what it writes open, and removes its name."""
+    kept = []
+    for number in range(mib):
+        name = f"removed-{number}"
+        file = os.open(name, os.O_CREAT | os.O_RDWR)
+        os.remove(name)
+        os.write(file, bytes(1 << 20))
+        kept.append(file)
+    time.sleep(1)
+
+
+def full_sockets(count, size):
+    """Fills the buffers of so many pairs of sockets; how many bytes they took."""
+    kept, taken = [], 0
+    for _ in range(count):
+        pair = socket.socketpair()
+        kept.append(pair)
+        for end in pair:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+            end.setblocking(False)
+            try:
+                while True:
+                    taken += end.send(bytes(1 << 16))
+            except BlockingIOError:
+                pass
+    time.sleep(1)
+    return taken

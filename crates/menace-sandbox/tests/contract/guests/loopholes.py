@@ -1,9 +1,12 @@
 """Tries ways out that were open once."""
 
+import ctypes
+import errno
 import fcntl
 import os
 import socket
 import sys
+import time
 
 
 def connect(path):
@@ -125,3 +128,58 @@ def own_to_parent():
 
 def fine():
     return "fine"
+
+
+def hold_lock(path):
+    """Holds all locks of a file for a moment that can be had."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "held by another"
+    time.sleep(0.5)
+    return "had"
+
+
+def own_locks():
+    """Whether locks of a file of its own keep another process out."""
+    file = os.open("own", os.O_CREAT | os.O_RDWR)
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        other = os.open("own", os.O_RDWR)
+        for lock in (fcntl.lockf, fcntl.flock):
+            try:
+                lock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                refused += 1
+        os._exit(refused)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def read_pipe(path):
+    try:
+        pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        return os.read(pipe, 100).decode()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+def watch(path, touch):
+    """What a watch of the directory sees within a moment, in which it may touch a file there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    events = libc.inotify_init1(os.O_NONBLOCK)
+    all_events = 0xFFF
+    if libc.inotify_add_watch(events, path.encode(), all_events) < 0:
+        return errno.errorcode[ctypes.get_errno()]
+    if touch:
+        with open(os.path.join(path, "touched"), "w"):
+            pass
+    time.sleep(0.5)
+    try:
+        return "events" if os.read(events, 4096) else "nothing"
+    except BlockingIOError:
+        return "nothing"

@@ -65,7 +65,7 @@ impl InputGenerator<'_> {
         Some(self.prepare_receiver(maker, class, made, preparation_count))
     }
 
-    /// The same once working instances of the class are known: in turns with new ones.
+    /// A receiver when working instances of the class are known: those and new ones in turns.
     fn make_proven_receiver(
         &self,
         maker: &mut ValueMaker<'_, '_>,

@@ -1,4 +1,4 @@
-//! What each source makes for a section: one input at a time.
+//! Makes one input at a time from each source.
 
 use menace_model::{FixtureFile, InputIntent, ParamKind, Seed, Value};
 

@@ -9,10 +9,10 @@ use menace_model::Seed;
 
 use super::{CallInput, InputGenerator, InputStrategy, NamedArguments, ParamGuess};
 
-/// After so many duplicates in a row there are no further inputs.
+/// After this many duplicates in a row the stream ends.
 const MAX_DUPLICATES_IN_A_ROW: usize = 40;
 
-/// What makes an input; boundary values belong to [`InputStrategy::Signature`].
+/// The source of an input; boundary values belong to [`InputStrategy::Signature`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum InputSource {
     History,
@@ -42,7 +42,7 @@ impl InputSource {
     }
 }
 
-/// One input of each, in the documented order: [`InputStrategy::DEFAULT_ORDER`].
+/// The sources of the first inputs, one each, in the order of [`InputStrategy::DEFAULT_ORDER`].
 const OPENING_SOURCES: [InputSource; 9] = [
     InputSource::History,
     InputSource::Templates,
@@ -55,7 +55,8 @@ const OPENING_SOURCES: [InputSource; 9] = [
     InputSource::Random,
 ];
 
-/// Sources of valid inputs after the opening, over and over.
+/// The sources of valid inputs after the first ones, repeated in this order; frequent ones give
+/// more inputs.
 const REPEATED_SOURCES: [InputSource; 15] = [
     InputSource::History,
     InputSource::Templates,
@@ -75,7 +76,7 @@ const REPEATED_SOURCES: [InputSource; 15] = [
 ];
 
 impl InputGenerator<'_> {
-    /// The inputs of a seed, no two equal.
+    /// The inputs for a seed; no two are equal.
     pub fn stream(&self, seed: Seed) -> InputStream<'_> {
         let module = Some(self.context.module).filter(|module| !module.is_empty());
         let stubs = self.settings.stubs.iter().filter(|stub| stub.is_for(self.section, module));

@@ -18,7 +18,7 @@ pub(crate) fn annotation_shape(facts: &RepositoryFacts<'_>, kind: &TypeExpr) -> 
     AnnotationReader { facts, own: None, variables: &[] }.read_shape(kind, 0)
 }
 
-/// The same inside of a class, which `Self` refers to.
+/// The shape of an annotation in a class, which `Self` refers to.
 pub(crate) fn annotation_shape_in_class(
     facts: &RepositoryFacts<'_>,
     kind: &TypeExpr,
@@ -27,7 +27,7 @@ pub(crate) fn annotation_shape_in_class(
     annotation_shape_with_variables(facts, kind, class, &[])
 }
 
-/// The same with shapes for type variables.
+/// The shape of an annotation with shapes for its type variables.
 pub(crate) fn annotation_shape_with_variables(
     facts: &RepositoryFacts<'_>,
     kind: &TypeExpr,
@@ -45,7 +45,7 @@ pub(crate) fn shape_of_kind(facts: &RepositoryFacts<'_>, text: &str) -> ValueSha
         "new_path" => return ValueShape::Path { kind: PathKind::New, is_text: true },
         _ => {}
     }
-    if let Some(role) = TextRole::from_word(text) {
+    if let Ok(role) = text.parse::<TextRole>() {
         return ValueShape::Str(Some(role));
     }
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

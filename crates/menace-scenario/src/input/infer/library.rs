@@ -1,5 +1,5 @@
-//! What the standard library tells about a value: parameters of its functions, members of its
-//! classes.
+//! Shapes from the standard library: of parameters of its functions, and of values with members of
+//! its classes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;

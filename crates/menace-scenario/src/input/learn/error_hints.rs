@@ -1,4 +1,4 @@
-//! What the message of an exception says about a value, from `data/error_hints.txt` and from its
+//! Hints about a value from the message of an exception, by `data/error_hints.txt` and by its
 //! words.
 
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use crate::input::infer::{annotation, docstring_types};
 use crate::input::repository_facts::RepositoryFacts;
 use crate::input::shape::ValueShape;
 
-/// What a message says about a wrong value.
+/// A hint about a wrong value from a message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ErrorHint {
     /// Class of the wrong value, as messages show it: without its module.

@@ -1,5 +1,5 @@
-//! Learned hints: which values exceptions asked for, which instances could be constructed, which
-//! calls returned.
+//! Learned hints: the values that exceptions required, the instances that could be constructed, and
+//! the calls that returned.
 //!
 //! Pure: outcomes come from the caller. Invariant: the same outcomes in the same order give the
 //! same hints.
@@ -25,7 +25,7 @@ use super::repository_facts::{RepositoryFacts, SectionContext};
 use super::shape::ValueShape;
 
 const MAX_INSTANCES_PER_CLASS: usize = 12;
-/// Of these, instances that were constructed in the same way.
+/// The most instances that were constructed in the same way.
 const MAX_SIMILAR_INSTANCES: usize = 3;
 const MAX_CALLS_PER_SECTION: usize = 4;
 /// Larger values are not stored.
@@ -35,12 +35,12 @@ const MAX_VALUE_PARTS: usize = 60;
 #[derive(Debug, Clone, Default)]
 pub struct LearnedHints {
     param_hints: BTreeMap<SectionId, BTreeMap<String, LearnedParamHints>>,
-    /// By dotted name of the class.
+    /// Working instances by dotted name of their class.
     instances: BTreeMap<String, Vec<ProvenInstance>>,
     calls: BTreeMap<SectionId, Vec<ReturnedCall>>,
 }
 
-/// What exceptions said about a parameter.
+/// Hints about a parameter from exceptions.
 #[derive(Debug, Clone, Default)]
 struct LearnedParamHints {
     shapes: Vec<(ValueShape, u32)>,
@@ -193,7 +193,7 @@ impl LearnedHints {
             known[at].failed += 1;
         }
         known.sort_by(|one, other| other.success_rate().total_cmp(&one.success_rate()));
-        // An instance that was constructed otherwise may be good for other methods.
+        // An instance that was constructed differently may suit other methods.
         let mut alike: BTreeMap<String, usize> = BTreeMap::new();
         known.retain(|known| {
             let count = alike.entry(construction_signature(&known.value)).or_default();
@@ -239,7 +239,7 @@ impl LearnedHints {
         }
     }
 
-    /// Puts the shapes that exceptions asked for before the guessed ones; of declared parameters,
+    /// Puts the shapes that exceptions required before the guessed ones; for declared parameters
     /// only narrower shapes.
     pub(super) fn apply_to_guesses(
         &self,
@@ -308,7 +308,8 @@ impl LearnedHints {
         self.instances.contains_key(class)
     }
 
-    /// Did exceptions of methods say that instances of the class must be constructed otherwise?
+    /// Whether exceptions of methods showed that instances of the class must be constructed
+    /// differently.
     pub(super) fn needs_other_instances(&self, facts: &RepositoryFacts<'_>, class: &str) -> bool {
         let params =
             facts.constructor(class).and_then(|context| self.param_hints.get(&context.section.id));

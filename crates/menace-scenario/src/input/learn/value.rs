@@ -1,4 +1,4 @@
-//! Values as messages show them, what is inside of them, and how they were constructed.
+//! Values as messages show them, the values inside of them, and how they were constructed.
 
 use menace_model::{MethodCall, PyReference, SectionKind, Value};
 
@@ -16,7 +16,7 @@ pub(super) enum ContainerKind {
     List,
     TupleOf,
     Dict,
-    /// At that position, beside items of these shapes.
+    /// The item at this position, with the shapes of all items.
     Tuple(usize, Vec<ValueShape>),
     /// The result of a function.
     Function,
@@ -58,7 +58,7 @@ pub(super) fn quotes_value(message: &str, value: &Value) -> bool {
     }
 }
 
-/// Items of a value that stand for all of its items.
+/// Some items of a value, which represent all of them.
 pub(super) fn inner_items(value: &Value) -> Vec<(ContainerKind, &Value)> {
     match value {
         Value::List(items) => {

@@ -23,7 +23,7 @@ impl ArgumentPolicy {
         Self { style: ValueStyle::Typical, optional_share: 1.0, tries_other_shapes: false };
 }
 
-/// One value per parameter that is passed.
+/// One slot per parameter; empty for parameters that are left out.
 pub(crate) type ArgumentSlots = Vec<Option<Value>>;
 
 /// Positional and keyword arguments.

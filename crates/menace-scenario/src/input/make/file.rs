@@ -9,7 +9,7 @@ use crate::input::shape::PathKind;
 /// Directory of the files, relative to the working directory of the call.
 const INPUT_DIRECTORY: &str = "menace-input";
 
-/// Content of the files, by what the section does with files.
+/// The content of generated files, which depends on what the section does with files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FileContentKind {
     #[default]
@@ -31,7 +31,7 @@ pub(crate) enum FileContentKind {
 }
 
 impl FileContentKind {
-    /// By the callees of the section, then by its name, its parameters and its file.
+    /// Chosen by the callees of the section, then by its name, its parameters and its file.
     pub(crate) fn for_section(section: &Section) -> Self {
         let calls = section.calls.iter().map(|call| call.target.as_str());
         let by_call = calls.into_iter().find_map(|target| {

@@ -23,7 +23,8 @@ use super::shape::{PathKind, RecordField, ValueBounds, ValueShape};
 
 /// Depth of containers and objects.
 const MAX_VALUE_DEPTH: usize = 6;
-/// Values in one value: enough for a structure, little enough for a message to the guest.
+/// The most values inside of one value: enough for a structure, and few enough for a message to the
+/// guest.
 const MAX_VALUE_NODES: usize = 400;
 
 /// How a value of a shape is chosen.
@@ -186,7 +187,7 @@ impl<'a, 'f> ValueMaker<'a, 'f> {
         }
     }
 
-    /// Only the name is known.
+    /// A value of unknown shape, by its name.
     fn make_any(&mut self, name: &str, style: ValueStyle) -> Value {
         if style == ValueStyle::Random {
             let shapes = [
@@ -454,7 +455,7 @@ fn singular_name(name: &str) -> String {
     }
 }
 
-/// The same content as a hashable value.
+/// A hashable value with the same content.
 pub(crate) fn to_hashable(value: Value) -> Value {
     match value {
         Value::List(items) | Value::Tuple(items) => {

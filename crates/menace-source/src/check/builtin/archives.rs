@@ -1,4 +1,4 @@
-//! B202: `extractall` on a tar file writes wherever its members say.
+//! B202: `extractall` on a tar file writes to any path that its members have.
 
 use menace_model::{FindingConfidence, FindingSeverity};
 use ruff_python_ast::Expr;

@@ -1,5 +1,5 @@
-//! B101: `assert` is gone when Python runs with `-O`, so it must not guard anything.
-//! B102: `exec` runs whatever text it is given.
+//! B101: `assert` is removed when Python runs with `-O`, so it must not guard anything. B102:
+//! `exec` runs any text.
 
 use ruff_python_ast::StmtAssert;
 

@@ -4,9 +4,9 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::rule_match::FindingSink;
 
-/// One finding for a file: the first line that has any.
+/// One finding for a file, at the first line with such a character.
 pub(super) fn check(source: &str, sink: &mut FindingSink) {
-    // All of them start with this byte in UTF-8, and nearly no source file has it.
+    // In UTF-8 all of them begin with this byte, which few source files have.
     if !source.as_bytes().contains(&0xE2) {
         return;
     }

@@ -1,4 +1,4 @@
-//! A call as the rules look at it.
+//! A call, with what the rules need to know about it.
 
 use ruff_python_ast::{Expr, ExprCall, Keyword};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -61,7 +61,7 @@ impl<'a, 'q> CheckedCall<'a, 'q> {
         self.keyword(name).map_or(ArgumentLiteral::Unknown, ArgumentLiteral::from_expr)
     }
 
-    /// Where the value of the keyword stands, or else the call: the line Bandit names.
+    /// The position of the keyword's value, or else of the call: the line that Bandit reports.
     pub(super) fn keyword_start(&self, name: &str) -> TextSize {
         self.keyword(name).map_or(self.node.start(), Ranged::start)
     }

@@ -1,6 +1,6 @@
 //! B301–B323: functions that are dangerous by name.
 //!
-//! A module asked for by `__import__` or `importlib.import_module` is one of those of
+//! A module imported by `__import__` or `importlib.import_module` is checked by the rules of
 //! [`super::denied_imports`].
 
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::denied_imports;
 use super::literal::string_value;
 use super::rule_match::FindingSink;
 
-/// One rule and the full names it is about.
+/// One rule, and the full names that it reports.
 #[derive(Debug)]
 pub(super) struct DeniedNamesRule {
     pub(super) rule: &'static str,
@@ -122,7 +122,8 @@ const DENIED_CALLS: &[DeniedNamesRule] = &[
     ),
 ];
 
-/// Both kinds by name: Bandit also reports a call of something named as a denied module.
+/// Denied calls and imports by name: Bandit also reports a call of a name that equals a denied
+/// module.
 static DENIED_RULES_BY_NAME: LazyLock<FxHashMap<&'static str, &'static DeniedNamesRule>> =
     LazyLock::new(|| {
         let all = DENIED_CALLS.iter().chain(denied_imports::DENIED_MODULES);

@@ -1,4 +1,4 @@
-//! B401–B415: modules that are dangerous, or whose use wants a second look.
+//! B401–B415: modules that are dangerous, or whose use should be reviewed.
 
 use ruff_python_ast::{Alias, Identifier, StmtImport, StmtImportFrom};
 use ruff_text_size::{Ranged, TextRange};
@@ -40,8 +40,8 @@ pub(super) fn check_import_from(import: &StmtImportFrom, sink: &mut FindingSink)
     check_names(import.module.as_ref(), &import.names, import.range(), sink);
 }
 
-/// One finding for a statement, by the first rule that any of its names concerns. A name is
-/// compared by how it starts, as Bandit does: `pickletools` counts as `pickle`.
+/// At most one finding for a statement: of the first rule that matches one of its names. Names are
+/// compared by their beginning, as in Bandit: `pickletools` counts as `pickle`.
 fn check_names(from: Option<&Identifier>, names: &[Alias], at: TextRange, sink: &mut FindingSink) {
     let denied = DENIED_MODULES.iter().find(|denied| {
         denied.names().any(|denied| names.iter().any(|alias| starts_with(from, alias, denied)))

@@ -17,7 +17,7 @@ pub(super) fn check(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     }
 }
 
-/// `hashlib.md5()` and `hashlib.new("md5")`, unless said not to be for security.
+/// `hashlib.md5()` and `hashlib.new("md5")`, unless marked as not used for security.
 fn check_hashlib(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let algorithm = match call.name {
         "new" => positional_or_keyword(call, 0, "name").text(),

@@ -1,9 +1,9 @@
-//! What a module has imported so far, and the full name of what it calls.
+//! Tracks the imports of a module, and resolves the full name of a callee.
 
 use ruff_python_ast::{Expr, StmtImport, StmtImportFrom};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The imports met so far. As in Bandit there is one table for the file, whatever the scope.
+/// The imports seen so far. As in Bandit there is one table for the file, whatever the scope.
 #[derive(Debug, Default)]
 pub(super) struct ImportTable<'a> {
     /// Local name → module and, for `from module import name`, the name in it.
@@ -47,10 +47,10 @@ impl<'a> ImportTable<'a> {
         self.modules.iter().any(|module| module.contains(text))
     }
 
-    /// Writes the dotted name of a callee with its imports resolved into `out`. What is not a
-    /// name, such as the result of another call, is left empty: `f().run` is `.run`.
+    /// Writes the dotted name of a callee with its imports resolved into `out`. Parts that are no
+    /// names, such as the result of another call, are left empty: `f().run` is `.run`.
     ///
-    /// `parts` is working space, kept by the caller to spare an allocation for each call.
+    /// `parts` is a buffer that the caller reuses, to save an allocation for each call.
     pub(super) fn qualify(&self, callee: &'a Expr, parts: &mut Vec<&'a str>, out: &mut String) {
         out.clear();
         parts.clear();

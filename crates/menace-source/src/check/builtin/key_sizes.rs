@@ -53,7 +53,7 @@ pub(super) fn check(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     sink.report("B505", call, message).severity = severity;
 }
 
-/// The size asked for, 2048 when it is not written out as a number, none when it is a name.
+/// The requested key size; 2048 if it is not a number literal, `None` if it is a name.
 fn key_size_bits(call: &CheckedCall<'_, '_>, keyword: &str, position: usize) -> Option<u64> {
     let named = call.keyword_value(keyword);
     let value = if named.is_falsy() { call.arg(position) } else { named };
@@ -70,7 +70,7 @@ fn curve_size_bits(call: &CheckedCall<'_, '_>) -> u64 {
     match curve.text() {
         Some("SECT163K1" | "SECT163R2") => 163,
         Some("SECP192R1") => 192,
-        // Every other curve that the library knows is long enough.
+        // All other curves of the library are long enough.
         _ => 224,
     }
 }

@@ -2,17 +2,17 @@
 
 use ruff_python_ast::{Expr, Number};
 
-/// What Bandit takes an argument to be. Names, attributes and constants all become text, so that
-/// `shell=True`, `shell="True"` and `x.True` are the same to a rule.
+/// An argument as Bandit sees it. Names, attributes and constants all become text, so that
+/// `shell=True`, `shell="True"` and `x.True` are equal for a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ArgumentLiteral<'a> {
     Text(&'a str),
     /// `None` when it does not fit.
     Int(Option<u64>),
     List(&'a [Expr]),
-    /// Some other value that is written out: a float, bytes, a tuple, a dict.
+    /// Another literal: a float, bytes, a tuple, a dict.
     Other,
-    /// Nothing can be said about it: a call, an operation, an f-string.
+    /// An expression without a known value: a call, an operation, an f-string.
     Unknown,
 }
 

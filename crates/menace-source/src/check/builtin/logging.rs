@@ -1,4 +1,5 @@
-//! B612: `logging.config.listen` runs what it receives unless it is verified.
+//! B612: `logging.config.listen` executes the configuration that it receives, unless it is
+//! verified.
 
 use super::call::CheckedCall;
 use super::rule_match::FindingSink;

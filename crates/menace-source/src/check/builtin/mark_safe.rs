@@ -11,8 +11,8 @@ use super::imports::ImportTable;
 use super::rule_match::FindingSink;
 use crate::check::walk::SyntaxNode;
 
-/// How many names and formatted strings one proof may look at, which also bounds its recursion.
-/// Text that takes more steps is not proven safe.
+/// How many names and formatted strings one proof may follow, which also bounds its recursion. Text
+/// that needs more steps is not proven safe.
 const MAX_PROOF_STEPS: usize = 500;
 
 pub(super) fn check<'a>(
@@ -38,7 +38,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// The statements around the call: of its function, or else of the module.
+/// The scope whose assignments are searched: the function around the call, or else the module.
 #[derive(Clone, Copy)]
 enum AssignmentScope<'a> {
     Function(&'a StmtFunctionDef),
@@ -76,8 +76,8 @@ struct MarkSafeProof<'a> {
 }
 
 impl<'a> MarkSafeProof<'a> {
-    /// Whether the values given to `name` before `until` are safe; a name without any is not.
-    /// Of plain assignments the last one counts, of those inside an `if` or a loop every one.
+    /// Whether the values assigned to `name` before `until` are safe; a name without any is not.
+    /// The last plain assignment counts, and every one inside an `if` or a loop.
     fn is_safe_name(&mut self, name: &str, until: TextSize) -> bool {
         if self.scope.has_parameter(name) || self.is_step_budget_exhausted() {
             return false;

@@ -1,4 +1,5 @@
-//! Menace's own rules, for what Bandit has no number for: reasons to run a section behind walls.
+//! Menace's own rules, for constructs without a rule in Bandit: reasons to run a section in a
+//! sandbox.
 //!
 //! | id | construct |
 //! |---|---|
@@ -103,7 +104,7 @@ pub(super) fn check_call(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
             }
             _ => return,
         },
-        // The receiver is not known: a path most likely, but any object may have the method.
+        // The receiver is unknown: probably a path, but any object may have the method.
         qualified if qualified.contains('.') && matches!(call.name, "unlink" | "rmtree") => {
             ("M903", FindingConfidence::Low, "probably deletes files")
         }

@@ -1,9 +1,9 @@
-//! Menace's own reading of the rules that Bandit numbers, and of a few that it has no number for.
+//! Menace's implementation of Bandit's rules, and a few rules of its own.
 //!
-//! Each rule, or small family of rules, is a file: what it looks for, when, and how it ranks the
-//! finding. This file only decides which rules a node concerns. Bandit's habits are kept even where
-//! they are odd (imports are known from the moment they are read, whatever the scope), because the
-//! number of a rule promises its meaning.
+//! Each rule, or small family of rules, is a file: what it reports, when, and with which rank. This
+//! file only decides which rules a node concerns. Bandit's behaviour is kept even where it is odd
+//! (imports are known from the line on which they are, whatever the scope), so that a rule's id
+//! means the same.
 
 mod archives;
 mod assert_exec;
@@ -52,7 +52,7 @@ pub(super) struct SecurityChecker<'a> {
     module: &'a [Stmt],
     imports: ImportTable<'a>,
     sink: FindingSink,
-    /// Kept between calls to spare allocations for each.
+    /// Buffers that are reused, to save allocations for each call.
     qualified: String,
     parts: Vec<&'a str>,
 }
@@ -120,7 +120,7 @@ impl<'a> SecurityChecker<'a> {
             Stmt::Assert(assert) if self.bandit_rules => {
                 assert_exec::check_assert(assert, &mut self.sink);
             }
-            // Bandit does not look at the defaults of an `async def`.
+            // Bandit does not check the defaults of an `async def`.
             Stmt::FunctionDef(def) if self.bandit_rules && !def.is_async => {
                 passwords::check_defaults(def, &mut self.sink);
                 tls::check_defaults(def, &mut self.sink);

@@ -1,5 +1,5 @@
-//! B614: `torch.load` unpickles what it reads.
-//! B615: a model or dataset fetched from a hub without a fixed revision can change under you.
+//! B614: `torch.load` unpickles the file. B615: a model or dataset from a hub without a fixed
+//! revision can change at any time.
 
 use super::call::CheckedCall;
 use super::imports::ImportTable;

@@ -40,8 +40,8 @@ pub(super) fn check_string(
     }
 }
 
-/// B105: the value of such a key in a dict, whatever constant it is. Looked for from the dict,
-/// since each of its strings would have to search all its items.
+/// B105: the value of such a key in a dict, whatever constant it is. Checked from the dict, since
+/// otherwise each of its strings would search all its items.
 pub(super) fn check_dict(dict: &ExprDict, sink: &mut FindingSink) {
     for item in &dict.items {
         let Some(key) = &item.key else { continue };
@@ -83,7 +83,7 @@ fn target_name(target: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether one of the parts between underscores is a word for a secret.
+/// Whether one of the words between underscores denotes a secret.
 fn is_secret_name(name: &str) -> bool {
     let name = name.strip_suffix('\n').unwrap_or(name);
     name.split('_').any(is_secret_word)

@@ -7,7 +7,7 @@ use super::call::CheckedCall;
 use super::imports::ImportTable;
 use super::rule_match::FindingSink;
 
-/// Only in modules that import Paramiko.
+/// Checks only modules that import Paramiko.
 pub(super) fn check(call: &CheckedCall<'_, '_>, imports: &ImportTable<'_>, sink: &mut FindingSink) {
     if !imports.mentions("paramiko") {
         return;

@@ -40,7 +40,7 @@ impl RuleMatch {
     }
 }
 
-/// Where rules put what they find.
+/// Collects the findings of rules.
 #[derive(Debug, Default)]
 pub(super) struct FindingSink {
     matches: Vec<RuleMatch>,

@@ -10,7 +10,7 @@ use super::rule_match::FindingSink;
 /// How a function starts a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProcessStartKind {
-    /// Through a shell when `shell=` says so.
+    /// Through a shell if `shell=` is true.
     Subprocess,
     /// Always through a shell.
     Shell,
@@ -136,7 +136,7 @@ fn check_wildcard(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     }
 }
 
-/// Whether the value of `shell=` is true; what cannot be known counts as true.
+/// Whether the value of `shell=` is true; an unknown value counts as true.
 fn is_true(value: &Expr) -> bool {
     match value {
         Expr::NumberLiteral(number) => match &number.value {

@@ -75,8 +75,8 @@ fn is_execute_call(node: &SyntaxNode<'_>) -> bool {
     matches!(name, "execute" | "executemany")
 }
 
-/// The string, then the others of its chain in order, without its direct neighbour. `operators`
-/// are the operations around the string, outermost first.
+/// The string, followed by the others of its chain in order, without its direct neighbour.
+/// `operators` are the operations around the string, outermost first.
 fn join_chain(value: &str, operators: &[SyntaxNode<'_>]) -> String {
     let mut text = value.to_owned();
     let (Some(SyntaxNode::Expr(root)), Some(SyntaxNode::Expr(nearest))) =
@@ -100,8 +100,8 @@ fn join_chain(value: &str, operators: &[SyntaxNode<'_>]) -> String {
     text
 }
 
-/// A statement that selects from, deletes from, inserts values into or updates and sets. What
-/// follows the first word decides, for it holds all that follows later ones.
+/// Whether the text is a select, delete, insert or update statement. Only the text after the first
+/// such word is searched, since it includes the text after later ones.
 fn looks_like_sql(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let followed = |first, second| {
@@ -116,7 +116,7 @@ fn looks_like_sql(text: &str) -> bool {
         })
 }
 
-/// What follows each `word` and one character that `ends` it.
+/// The rests of the text after each occurrence of `word` that a character of `ends` follows.
 fn find_after_word<'t>(
     text: &'t str,
     word: &'t str,
@@ -128,7 +128,7 @@ fn find_after_word<'t>(
     })
 }
 
-/// What follows the first `first second` with white space between and behind.
+/// The rest of the text after the first `first second`, with white space between and after them.
 fn find_after_words<'t>(text: &'t str, first: &'t str, second: &'t str) -> Option<&'t str> {
     find_after_word(text, first, is_space).find_map(|rest| {
         let mut rest = rest.trim_start_matches(is_space).strip_prefix(second)?.chars();

@@ -51,7 +51,7 @@ fn constant_pieces(string: &ExprFString) -> Vec<Cow<'_, str>> {
     pieces
 }
 
-/// Each run of constant text, and `None` for each placeholder.
+/// The parts of an f-string: constant text, and `None` for each placeholder.
 fn f_string_runs(string: &ExprFString) -> impl Iterator<Item = Option<&str>> {
     string.value.iter().flat_map(|part| {
         let (literal, elements): (_, &[InterpolatedStringElement]) = match part {

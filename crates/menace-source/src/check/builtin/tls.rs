@@ -13,7 +13,8 @@ const BROKEN_TLS_VERSIONS: [&str; 9] = menace_model::words![
     TLSv1_METHOD PROTOCOL_TLSv1_1 TLSv1_1_METHOD
 ];
 
-/// B502: passed as `ssl_version` or `method`; surest for the functions known to take it.
+/// B502: a version passed as `ssl_version` or `method`; with high confidence for functions known to
+/// accept it.
 pub(super) fn check_version(call: &CheckedCall<'_, '_>, sink: &mut FindingSink) {
     let broken = |keyword: &str| {
         call.keyword_value(keyword).text().is_some_and(|value| BROKEN_TLS_VERSIONS.contains(&value))

@@ -1,4 +1,4 @@
-//! B506: `yaml.load` without a safe loader builds any object that the document asks for.
+//! B506: `yaml.load` without a safe loader constructs any object that the document names.
 
 use super::call::CheckedCall;
 use super::imports::ImportTable;

@@ -1,10 +1,10 @@
-//! The same checks by an installed tool: Ruff first, else Bandit.
+//! Runs the checks with an installed tool: Ruff if there is one, else Bandit.
 //!
-//! The tool reads files by their full path, gets no configuration from the repository and writes
-//! nothing to it. Menace's own `M9xx` rules are in neither tool: ask [`super::check_module`] for
-//! them.
+//! The tool reads files by their full path, uses no configuration of the repository and writes
+//! nothing to it. Neither tool has Menace's own `M9xx` rules, which [`super::check_module`] checks.
 //!
-//! Invariant: a tool that is missing, old, slow or broken is no error. The answer then is
+//! Invariant: a tool that is missing, old, slow or broken is no error. The result then is
+//! [`ScannerInfo::Builtin`] with a warning, and the caller uses the built-in checks.
 //! [`ScannerInfo::Builtin`] with a warning, and the caller uses the built-in checks.
 
 mod bandit;
@@ -23,19 +23,19 @@ use serde::Serialize;
 
 use self::tool::{ScanDeadline, ScannerToolError};
 
-/// Where to look for tools and how long to let them work.
+/// Where tools are searched, and how long they may run.
 #[derive(Debug, Clone, Copy)]
 pub struct ScannerSearch<'a> {
-    /// The value of `PATH`. Relative entries and those inside of the repository are passed over:
-    /// an analysis runs nothing that the repository brings along.
+    /// The value of `PATH`. Relative entries and those inside of the repository are skipped: an
+    /// analysis runs no program of the repository.
     pub path: &'a OsStr,
-    /// For the whole scan, whatever the number of files.
+    /// Time for the whole scan, whatever the number of files.
     pub timeout: Duration,
     /// Which tools to try, best first.
     pub tools: &'a [ScannerTool],
 }
 
-/// A tool that can be asked.
+/// An external scanner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScannerTool {
     Ruff,
@@ -72,21 +72,21 @@ impl fmt::Display for ScannerInfo {
     }
 }
 
-/// What a tool said about each file.
+/// A tool's results for each file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanResults {
     pub scanner: ScannerInfo,
-    /// By the path as the caller gave it; a file without findings has no entry. Empty for
+    /// Findings by path, as the caller passed it; a file without findings has no entry. Empty for
     /// [`ScannerInfo::Builtin`].
     pub findings: BTreeMap<PathBuf, Vec<StaticFinding>>,
-    /// Lint, when the tool has any to tell: only Ruff does. `None` asks for the built-in lint.
+    /// Lint warnings, which only Ruff reports; with `None` the built-in lint is used.
     pub lints: Option<BTreeMap<PathBuf, Vec<LintWarning>>>,
     /// Why an installed tool was not used.
     pub warning: Option<String>,
 }
 
 impl ScanResults {
-    /// The answer when no tool was asked: the built-in checks stand.
+    /// The result when no tool was run: the built-in checks are used.
     pub fn builtin() -> Self {
         Self {
             scanner: ScannerInfo::Builtin,
@@ -96,10 +96,10 @@ impl ScanResults {
         }
     }
 
-    /// Puts what the tool said in place of the built-in results of one module.
+    /// Replaces the built-in results of one module by the tool's.
     ///
-    /// What the tool has no rule for stays as the built-in check has it, so that the choice of
-    /// the tool does not change what is looked for.
+    /// Findings of rules that the tool lacks are kept, so that the choice of the tool does not
+    /// change what is checked.
     pub fn replace_builtin_results(
         &mut self,
         path: &Path,

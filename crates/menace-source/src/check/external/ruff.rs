@@ -64,7 +64,7 @@ pub(super) fn scan_with_ruff(
     Ok(ScanResults { scanner, findings, lints: Some(lints), warning: None })
 }
 
-/// Does Ruff have a rule for this? Its counterparts of the import rules are in preview only.
+/// Whether Ruff has this rule. Those for imports are in preview only.
 pub(super) fn has_rule_for(finding: &StaticFinding) -> bool {
     let number = finding.rule.strip_prefix('B').and_then(|number| number.parse::<u32>().ok());
     number.is_some_and(|number| !matches!(number, 401..=415 | 613..=615 | 703))
@@ -75,8 +75,8 @@ enum RuffResult {
     Lint(LintWarning),
 }
 
-/// Syntax errors are left out: whether a file is Python is for Menace's own parser to say, which
-/// knows no target version.
+/// Syntax errors are left out: Menace's own parser decides whether a file is Python, without a
+/// target version.
 fn convert_diagnostic(diagnostic: RuffDiagnostic) -> Option<RuffResult> {
     let RuffDiagnostic { code, location: RuffLocation { row: line }, message, .. } = diagnostic;
     let code = code.filter(|code| code != "invalid-syntax")?;
@@ -85,7 +85,8 @@ fn convert_diagnostic(diagnostic: RuffDiagnostic) -> Option<RuffResult> {
         return Some(RuffResult::Lint(LintWarning { code, line, message }));
     };
     let rule = rules::find_by_id(&format!("B{number}"))?;
-    // Ruff gives no ranks, but says this where Bandit ranks a constant command lower.
+    // Ruff has no severities, but this message corresponds to Bandit's lower severity for a
+    // constant command.
     let severity = match rule.id {
         "B602" | "B605" if message.contains("seems safe") => FindingSeverity::Low,
         _ => rule.severity,

@@ -1,4 +1,4 @@
-//! Finds and runs one program with a limit on time and on what it may print.
+//! Finds a program, and runs it with a limit on its time and its output.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// What a tool may print for one run. A finding takes about a kilobyte.
+/// The most output of one run. A finding takes about a kilobyte.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
-/// Enough of the error output to say what went wrong.
+/// The most error output that is kept, for messages.
 const MAX_STDERR_BYTES: u64 = 64 << 10;
-/// Arguments for one run: well below what the system allows with a full environment beside it.
+/// The most bytes of arguments for one run: well below the system's limit, even with a full
+/// environment.
 const MAX_ARGUMENT_BYTES: usize = if cfg!(windows) { 24 << 10 } else { 96 << 10 };
 
 #[derive(Debug, Error)]
@@ -115,14 +116,14 @@ pub(super) fn split_arguments(paths: &[PathBuf]) -> impl Iterator<Item = &[PathB
                 bytes <= MAX_ARGUMENT_BYTES
             })
             .count();
-        // One path that is too long by itself is still tried: the system has the last word.
+        // A path that is too long by itself is tried nevertheless: the system decides.
         let (chunk, behind) = rest.split_at(fitting.max(1).min(rest.len()));
         rest = behind;
         (!chunk.is_empty()).then_some(chunk)
     })
 }
 
-/// Runs the command and returns what it printed, if its exit code is one of `accepted`.
+/// Runs the command and returns its output, if its exit code is one of `accepted`.
 pub(super) fn run_tool(
     command: &mut Command,
     accepted: &[i32],
@@ -158,7 +159,7 @@ fn read_in_background(pipe: Option<impl Read + Send + 'static>, limit: u64) -> R
     std::thread::spawn(move || {
         let Some(mut pipe) = pipe else { return };
         let mut bytes = Vec::new();
-        // What was read before an error is still the answer; its reader will say if it is cut.
+        // After an error the part read so far is used; parsing fails if it was cut.
         let _ = pipe.by_ref().take(limit + 1).read_to_end(&mut bytes);
         let _ = sender.send(bytes);
         let _ = io::copy(&mut pipe, &mut io::sink());

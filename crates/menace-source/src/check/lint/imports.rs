@@ -1,7 +1,7 @@
-//! F401: an import that nothing uses. F403: `from … import *`.
+//! F401: an unused import. F403: `from … import *`.
 //!
-//! Certain rather than complete: a name that occurs anywhere in the file, in any scope, in
-//! `__all__` or in a string that may be an annotation, counts as used.
+//! Without false positives rather than complete: a name that occurs anywhere in the file, in any
+//! scope, in `__all__` or in a string that may be an annotation, counts as used.
 
 use ruff_python_ast::statement_visitor::{StatementVisitor, walk_stmt};
 use ruff_python_ast::{Alias, Expr, ExprStringLiteral, Stmt};
@@ -13,13 +13,13 @@ use crate::check::walk::SyntaxNode;
 
 #[derive(Debug)]
 pub(super) struct UnusedImportCheck<'a> {
-    /// Packages import names for others to use.
+    /// Whether the file is an `__init__.py`, which imports names for other modules.
     is_package_init: bool,
     /// The name in this file, and where it is imported; `None` when that happens twice or the
     /// name is also defined here.
     import_ranges: FxHashMap<&'a str, Option<TextRange>>,
-    /// Every name that an import binds anywhere in the file, and whether it is used. Known before
-    /// the walk: remembering all names that are used instead takes far longer.
+    /// Every name that an import binds anywhere in the file, and whether it is used. Collected
+    /// before the walk, since recording all used names instead takes far longer.
     used_names: FxHashMap<&'a str, bool>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> UnusedImportCheck<'a> {
     }
 
     fn bind_import(&mut self, alias: &'a Alias, name: &'a str) {
-        // `import x as x` says that the name is for others.
+        // `import x as x` marks a re-export.
         if alias.asname.as_ref().is_some_and(|asname| asname.as_str() == alias.name.as_str()) {
             return;
         }
@@ -88,7 +88,7 @@ impl<'a> UnusedImportCheck<'a> {
         }
     }
 
-    /// A string may name what it annotates with or exports.
+    /// Marks names in a string that may be an annotation or an entry of `__all__`.
     pub(super) fn visit_string(&mut self, string: &'a ExprStringLiteral, above: &[SyntaxNode<'a>]) {
         if is_type_or_export(above) {
             for part in &string.value {
@@ -141,8 +141,8 @@ fn is_in_class(above: &[SyntaxNode<'_>]) -> bool {
     matches!(scope, Some(Stmt::ClassDef(_)))
 }
 
-/// How far up a string looks for what it may mean. Real types are not nested deeper, and a chain of
-/// thousands of strings must not cost the square of its length.
+/// How many parents of a string are examined for its purpose. Real types are not nested deeper, and
+/// a chain of thousands of strings must not cost the square of its length.
 const MAX_STRING_CONTEXT_DEPTH: usize = 64;
 
 /// Whether a string here may be read as a type or as a list of exported names. Looks no further

@@ -1,4 +1,4 @@
-//! A small lint for where Ruff is not installed: few rules, and only what is certain.
+//! A small lint for use without Ruff: few rules, without false positives.
 //!
 //! Codes are those of Ruff and pyflakes. Layout is left to formatters.
 
@@ -14,7 +14,7 @@ use ruff_text_size::TextRange;
 use self::imports::UnusedImportCheck;
 use super::walk::SyntaxNode;
 
-/// One lint while its place is still a range.
+/// One lint warning, with its position as a range.
 #[derive(Debug)]
 pub(super) struct LintNote {
     pub(super) code: &'static str,

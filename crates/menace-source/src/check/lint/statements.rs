@@ -35,7 +35,7 @@ pub(super) fn check_assign(assign: &StmtAssign, notes: &mut Vec<LintNote>) {
     }
 }
 
-/// With an annotation it may be a field of a data class, where a lambda is the way.
+/// An annotated assignment may be a field of a data class, for which a lambda is the right form.
 pub(super) fn check_annotated_assign(
     assign: &StmtAnnAssign,
     above: &[SyntaxNode<'_>],
@@ -54,7 +54,7 @@ fn check_lambda(value: &Expr, statement: &impl Ranged, notes: &mut Vec<LintNote>
     }
 }
 
-/// A handler that raises again hides nothing.
+/// An exception handler that raises again is no problem.
 pub(super) fn check_handler(handler: &ExceptHandlerExceptHandler, notes: &mut Vec<LintNote>) {
     let raises_again = || {
         handler.body.iter().any(|stmt| matches!(stmt, Stmt::Raise(raise) if raise.exc.is_none()))

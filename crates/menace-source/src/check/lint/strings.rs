@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::LintNote;
 use crate::check::walk::SyntaxNode;
 
-/// One lint for each part of an implicit concatenation. Format specifications are left alone.
+/// One warning for each part of an implicit concatenation. Format specifications are left out.
 pub(super) fn check(string: &ExprFString, above: &[SyntaxNode<'_>], notes: &mut Vec<LintNote>) {
     if matches!(above.last(), Some(SyntaxNode::FormatSpec(_)))
         || string.value.elements().any(InterpolatedStringElement::is_interpolation)

@@ -22,7 +22,7 @@ pub(super) fn read_base(source: &str, base: &Expr, scopes: &ScopeStack<'_>) -> B
     named.map_or(BaseFacts::Unknown, BaseFacts::Named)
 }
 
-/// What a named tuple takes; `None` when the call makes none, or of fields not written out.
+/// The parameters of a named tuple; `None` when the call is none, or its fields are not literals.
 pub(crate) fn named_tuple_params(
     source: &str,
     call: &ast::ExprCall,

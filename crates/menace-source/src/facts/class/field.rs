@@ -159,7 +159,7 @@ impl<'e> FieldCall<'e> {
         let names: &[&str] = match self.library {
             FieldLibrary::Dataclasses => &[],
             FieldLibrary::Attrs => &["alias"],
-            // What is validated is what the constructor is given.
+            // The constructor's parameter has the name under which the value is validated.
             FieldLibrary::Pydantic => &["validation_alias", "alias"],
         };
         let alias = names.iter().find_map(|name| self.option(name))?;
@@ -180,7 +180,7 @@ impl<'e> FieldCall<'e> {
             .or_else(|| factory().map(|value| format!("{}()", &source[value.range()])))
     }
 
-    /// Does this value say that there is no default?
+    /// Whether this value means that there is no default.
     fn is_missing_default(&self, value: &Expr, scopes: &ScopeStack<'_>) -> bool {
         match self.library {
             FieldLibrary::Pydantic => value.is_ellipsis_literal_expr(),

@@ -1,4 +1,4 @@
-//! The classes of the repository as others see them: what each is, has and takes.
+//! The public index of the repository's classes: kind, members and construction of each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use super::{RepositoryClasses, class_of_method, is_required};
 type MethodsByClass<'f> = FxHashMap<(usize, &'f str), Vec<(&'f str, &'f Section)>>;
 
 impl<'f> RepositoryClasses<'f> {
-    /// Every class by its dotted name. Of two with one name, the one that stays after the module
-    /// was run counts and, of two modules, the first.
+    /// Every class by its dotted name. Of two definitions in a module the last counts; of two
+    /// modules with the same name, the first.
     pub(crate) fn build_class_index(&self) -> menace_model::ClassIndex {
         let methods = self.collect_methods();
         let lasting: Vec<ClassId> = (0..self.hierarchy.len())
@@ -143,7 +143,7 @@ impl<'f> RepositoryClasses<'f> {
         }
     }
 
-    /// What is still missing in an abstract class; everything that a protocol declares.
+    /// The methods that an abstract class leaves undefined; for a protocol all that it declares.
     fn abstract_methods(&self, id: ClassId, ancestry: &ClassAncestry<'_>) -> Vec<String> {
         match self.hierarchy.abstract_blocker(id) {
             Some(ConstructionBlocker::Abstract { methods }) => methods,
@@ -195,7 +195,8 @@ impl<'f> RepositoryClasses<'f> {
     }
 }
 
-/// Takes `NotRequired[…]` and its like off a type; the second part is what they say.
+/// Removes `NotRequired[…]` and the like from a type; the second part says whether the key is
+/// required.
 fn strip_requirement(annotation: Option<TypeExpr>) -> (Option<TypeExpr>, Option<bool>) {
     let mut annotation = annotation;
     let mut required = None;

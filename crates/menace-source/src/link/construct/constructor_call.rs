@@ -10,7 +10,7 @@ use super::hierarchy::{ClassAncestor, ClassAncestry, ClassId};
 use crate::facts::ClassFacts;
 
 impl RepositoryClasses<'_> {
-    /// Looks for the constructor in the order in which Python does.
+    /// Finds the constructor in Python's lookup order.
     pub(super) fn find_constructor_call(&self, id: ClassId) -> ConstructorCall {
         let ancestry = self.hierarchy.compute_ancestry(id);
         let mut step = ConstructorCall {
@@ -77,7 +77,7 @@ impl RepositoryClasses<'_> {
         step
     }
 
-    /// Does this very class define a constructor? Then the step is a call of it.
+    /// If this class itself defines a constructor, makes the step a call of it.
     fn add_constructor(&self, id: ClassId, step: &mut ConstructorCall) -> bool {
         let facts = self.hierarchy.facts(id);
         let defined = ["__init__", "__new__"]
@@ -100,7 +100,7 @@ impl RepositoryClasses<'_> {
         param
     }
 
-    /// The parameters that a generated constructor takes: the fields, those of bases first.
+    /// The parameters of a generated constructor: the fields, those of bases first.
     fn constructor_fields(
         &self,
         ancestry: &ClassAncestry<'_>,
@@ -162,13 +162,13 @@ impl RepositoryClasses<'_> {
     }
 }
 
-/// Whose fields a constructor takes.
+/// The classes whose fields a constructor takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConstructorFields {
-    /// Those of decorated classes.
+    /// Fields of the decorated classes.
     Generated,
-    /// Those of every class.
+    /// Fields of all classes.
     All,
-    /// Those of every class, by name.
+    /// Fields of all classes, as keyword arguments.
     Pydantic,
 }

@@ -1,16 +1,16 @@
-//! What is known about bases from outside of the repository, by dotted name.
+//! Knowledge about base classes from outside of the repository, by dotted name.
 
-/// How a foreign base decides about the constructor of its subclasses.
+/// The effect of a foreign base on the constructor of its subclasses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignBaseKind {
     Enum,
-    /// Takes the annotated fields of the class that names it as a base.
+    /// The constructor takes the annotated fields of the class that directly has it as a base.
     NamedTuple,
-    /// Takes the annotated fields of the class and of its bases, by name.
+    /// The constructor takes the annotated fields of the class and its bases, as keyword arguments.
     TypedDict,
-    /// As above, with rules of its own about names and defaults.
+    /// As `TypedDict`, with its own rules about names and defaults.
     Pydantic,
-    /// Needs nothing, or leaves the constructor to others.
+    /// It needs no arguments, and leaves the constructor to other bases.
     PassThrough,
     Unknown,
 }
@@ -39,13 +39,13 @@ impl ForeignBaseKind {
         }
     }
 
-    /// Is it a class that Python treats unlike others?
+    /// Whether Python treats this class specially.
     pub(super) fn is_special(name: &str) -> bool {
         matches!(Self::from_name(name), Self::Enum | Self::NamedTuple | Self::TypedDict)
             || matches!(name, "typing.Protocol" | "abc.ABC")
     }
 
-    /// Is it one that can be raised, going by its name where it is not a builtin?
+    /// Whether it is an exception: by its name, unless it is a builtin.
     pub(super) fn is_exception(name: &str) -> bool {
         let last = name.rsplit('.').next().unwrap_or(name);
         ["Error", "Exception", "Warning"].iter().any(|end| last.ends_with(end))
@@ -64,7 +64,7 @@ impl ForeignBaseKind {
             "object" | "dict" | "list" | "set" | "frozenset" | "tuple" | "str" | "int"
             | "float" | "complex" | "bytes" | "bytearray" | "KeyboardInterrupt" | "SystemExit"
             | "GeneratorExit" | "StopIteration" | "StopAsyncIteration" => true,
-            // These three take the details of what they could not translate.
+            // These three require details of the failed conversion as arguments.
             "UnicodeDecodeError" | "UnicodeEncodeError" | "UnicodeTranslateError" => false,
             _ => BUILTIN_ERROR_NAMES.binary_search(&name).is_ok(),
         };

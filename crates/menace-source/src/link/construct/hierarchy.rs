@@ -1,7 +1,7 @@
-//! How the classes of the repository inherit, and which of them are abstract.
+//! Inheritance among the repository's classes, and which of them are abstract.
 //!
-//! Everything that needs more than one class is worked out here once, up front: the modules
-//! that ask are many, and ask in parallel.
+//! Everything that involves more than one class is computed once, in advance, because many modules
+//! query it in parallel.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ pub(super) type ClassId = usize;
 /// The most ancestors that are followed; real classes have fewer.
 const MAX_ANCESTORS: usize = 64;
 
-/// What a closer look knows beyond the facts.
+/// The additional classes that a survey finds.
 ///
-/// It also recognises the classes that mean something to Python (`enum.Enum`) in the standard
-/// library itself, where they are classes like any other.
+/// It also recognises special classes (`enum.Enum`) in the standard library's own source, where
+/// they are ordinary classes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SurveyedClasses<'f> {
     /// The classes of each module that a call makes: `Point = namedtuple(…)`.
@@ -35,7 +35,7 @@ enum ClassBase<'f> {
     Own(ClassId),
     /// Dotted name of a class from elsewhere.
     Foreign(String),
-    /// What the named tuple takes.
+    /// The parameters of the named tuple.
     Tuple(&'f [SignatureParam]),
     Unknown,
 }
@@ -46,7 +46,7 @@ impl ClassBase<'_> {
     }
 }
 
-/// A class, or what stands in for one, on the way up from another.
+/// An ancestor of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ClassAncestor<'h> {
     Own(ClassId),
@@ -61,10 +61,10 @@ pub(super) enum ClassAncestor<'h> {
 /// The way up from a class, itself included.
 #[derive(Debug)]
 pub(super) struct ClassAncestry<'h> {
-    /// In the order in which Python looks up attributes, near enough: depth first, left to
-    /// right, each class after all that inherit from it.
+    /// Approximately in Python's order of attribute lookup: depth first, left to right, each class
+    /// after all that inherit from it.
     pub order: Vec<ClassAncestor<'h>>,
-    /// Are these all? Else the nearest [`MAX_ANCESTORS`].
+    /// Whether these are all ancestors; otherwise they are the nearest [`MAX_ANCESTORS`].
     pub complete: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct ClassHierarchy<'f> {
     by_name: FxHashMap<(usize, &'f str), ClassId>,
     is_surveyed: bool,
     bases: Vec<Vec<ClassBase<'f>>>,
-    /// Is the metaclass, own or inherited, one that minds abstract methods?
+    /// Whether the metaclass, own or inherited, forbids instances of abstract classes.
     enforces_abstract: Vec<bool>,
     /// The class itself or, when it is abstract, the nearest subclass that is not.
     concrete: Vec<Option<ClassId>>,
@@ -110,7 +110,7 @@ impl<'f> ClassHierarchy<'f> {
             .chain(calls.iter().enumerate())
             .flat_map(|(module, classes)| classes.iter().map(move |class| (module, class)))
             .collect();
-        // Of two classes with one name, the later definition is the one that stays.
+        // Of two classes with the same name, the later definition counts.
         let by_name = classes
             .iter()
             .enumerate()
@@ -162,7 +162,7 @@ impl<'f> ClassHierarchy<'f> {
         named.collect()
     }
 
-    /// What the named tuple among the bases of a class takes.
+    /// The parameters of the named tuple among the bases of a class.
     pub(super) fn tuple_params(&self, id: ClassId) -> &'f [SignatureParam] {
         let tuple = self.bases[id].iter().find_map(|base| match base {
             ClassBase::Tuple(params) => Some(*params),
@@ -252,7 +252,7 @@ impl<'f> ClassHierarchy<'f> {
         waiting: &mut FxHashSet<ClassAncestor<'h>>,
         order: &mut Vec<ClassAncestor<'h>>,
     ) {
-        // As deep as there are ancestors waiting, at most.
+        // The recursion is at most as deep as the number of waiting ancestors.
         if waiting.remove(&ancestor) {
             for base in self.direct_bases(ancestor).rev() {
                 self.order_bases_first(base, waiting, order);
@@ -261,7 +261,7 @@ impl<'f> ClassHierarchy<'f> {
         }
     }
 
-    /// Goes down from all classes with that metaclass at once, as below goes up.
+    /// Starts from all classes with that metaclass at once, and goes down to subclasses.
     fn find_enforcing_classes(&self) -> Vec<bool> {
         let mut enforces: Vec<bool> = (0..self.len())
             .into_par_iter()
@@ -298,7 +298,7 @@ impl<'f> ClassHierarchy<'f> {
         self.concrete[id].map_or_else(|| self.abstract_blocker(id).map_or(Ok(id), Err), Ok)
     }
 
-    /// Goes up from all concrete classes at once, so that each class is met but once.
+    /// Starts from all concrete classes at once, and goes up, so that each class is visited once.
     fn find_concrete_classes(&self) -> Vec<Option<ClassId>> {
         let mut concrete: Vec<Option<ClassId>> = (0..self.len())
             .into_par_iter()
@@ -332,7 +332,7 @@ impl<'f> ClassHierarchy<'f> {
         }
         let ancestry = self.compute_ancestry(id);
         let mut missing: Vec<&str> = Vec::new();
-        // From the most basic class down: what is declared above may be filled in below.
+        // From the most basic class down: a subclass may define what its base declares.
         for class in ancestry.own_classes().rev().map(|id| self.facts(id)) {
             if !missing.is_empty() {
                 let assigned = class.methods.iter().chain(&class.members);

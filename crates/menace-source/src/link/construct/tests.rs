@@ -124,18 +124,18 @@ fn a_plan_has_a_bounded_number_of_steps() {
     assert_eq!(plan_construction(&source, "Big.m").blocker, Some(ConstructionBlocker::TooDeep));
 }
 
-/// Takes minutes when every class looks at all of its ancestors.
+/// Takes minutes if every class searches all of its ancestors.
 #[test]
 fn twenty_thousand_generations_are_linked() {
     let mut source = "class C0:\n    def __init__(self, a): pass\n".to_owned();
     for at in 1..20_000 {
         write!(source, "class C{at}(C{}):\n    def m(self): pass\n", at - 1).unwrap();
     }
-    // Too far away to be found, which is not the same as taking nothing.
+    // The constructor is too far away to be found, so the signature is unknown, not empty.
     assert!(!last_constructor_call(&source, "C19999.m").signature_known);
 }
 
-/// Takes minutes when every class looks for a concrete one on its own.
+/// Takes minutes if every class searches for a concrete one by itself.
 #[test]
 fn two_thousand_abstract_generations_share_the_one_concrete_class() {
     let mut source = "from abc import ABC, abstractmethod\nclass A0(ABC): pass\n".to_owned();

@@ -1,4 +1,4 @@
-//! Types that docstrings tell.
+//! Types from docstrings.
 
 use super::find_hints;
 

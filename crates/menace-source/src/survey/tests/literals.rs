@@ -1,4 +1,4 @@
-//! Constants of the body, and what it raises.
+//! Constants in the body, and raised exceptions.
 
 use super::find_hints;
 

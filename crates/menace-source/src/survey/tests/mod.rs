@@ -1,4 +1,4 @@
-//! Small repositories, written in the test, and what a closer look finds.
+//! Surveys of small repositories that each test writes.
 
 mod call_sites;
 mod classes;
@@ -31,7 +31,7 @@ fn analyze_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Analysis) {
     (repository, analysis)
 }
 
-/// What is found out about one section.
+/// The hints of one section.
 fn find_hints(files: &[(&str, &str)], id: &str) -> SectionHints {
     let (_repository, analysis) = analyze_files(files);
     let survey = analysis.survey().unwrap();
@@ -46,7 +46,7 @@ fn find_hints(files: &[(&str, &str)], id: &str) -> SectionHints {
     panic!("no {id}");
 }
 
-/// What `f` of a module does with its parameter `x`.
+/// The uses of the parameter `x` in `f` of a module.
 fn find_uses(source: &str) -> Vec<ParamUse> {
     find_uses_of(source, "f", "x")
 }
@@ -57,7 +57,7 @@ fn find_uses_of(source: &str, section: &str, param: &str) -> Vec<ParamUse> {
     param.unwrap_or_else(|| panic!("no parameter in {hints:?}")).uses.clone()
 }
 
-/// What a body of one line does with `x`.
+/// The uses of `x` in a body of one line.
 fn find_line_uses(line: &str) -> Vec<ParamUse> {
     find_uses(&format!(
         "import re, os, json\nfrom pathlib import Path\ndef f(x, y=None):\n    {line}\n"

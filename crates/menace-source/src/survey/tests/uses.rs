@@ -1,4 +1,4 @@
-//! Each thing that can be done with a parameter.
+//! All kinds of uses of a parameter.
 
 use menace_model::{ParamPart, ParamUse};
 

@@ -12,7 +12,7 @@ use crate::facts::NameScopeKind;
 use crate::survey::known_value::{KnownValue, MAX_LITERAL_CASES};
 
 impl<'a> SurveyWalker<'a> {
-    /// Binds what the top level assigns, before anything is walked.
+    /// Binds the constants of the top level before anything is walked.
     pub(super) fn bind_constants(&mut self, body: &'a [Stmt]) {
         for stmt in body {
             let (target, value) = match stmt {
@@ -47,7 +47,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// A value that a name will stand for, with all that can be known about it.
+    /// The value of an assignment, with everything that can be known about it.
     fn evaluate_assigned_value(&mut self, value: &'a Expr) -> KnownValue<'a> {
         if let Expr::Tuple(tuple) = value {
             let elements: Vec<KnownValue<'a>> =
@@ -125,10 +125,11 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// What `self.name = …`, or `name = …` in the class, says about `self.name` in all methods.
+    /// Records for all methods what `self.name = …`, or `name = …` in the class, reveals about
+    /// `self.name`.
     fn bind_attribute(&mut self, name: &'a str, known: KnownValue<'a>) {
         let Some(class) = self.classes.last_mut() else { return };
-        // What belongs to one call only is not known in the others.
+        // Knowledge that holds for one call only is dropped.
         let known = KnownValue { literal_expr: None, tuple: None, ..known };
         let both = match class.attributes.get(name) {
             Some(earlier) => earlier.merge(&known),
@@ -144,7 +145,7 @@ impl<'a> SurveyWalker<'a> {
         self.bind_target(&assign.target, left.same_origin());
     }
 
-    /// What each turn of a loop gets, which `target` takes.
+    /// The value that `target` gets in each iteration of a loop.
     pub(super) fn evaluate_iteration(
         &mut self,
         iter: &'a Expr,
@@ -183,7 +184,7 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// What stands in a tuple, list or set that is written out.
+/// The elements of a tuple, list or set display.
 pub(super) fn display_elements(expr: &Expr) -> Option<&[Expr]> {
     match expr {
         Expr::Tuple(tuple) => Some(&tuple.elts),

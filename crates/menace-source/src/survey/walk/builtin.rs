@@ -12,7 +12,7 @@ use super::expression::is_text_literal;
 use crate::survey::known_value::KnownValue;
 
 impl<'a> SurveyWalker<'a> {
-    /// The name of a builtin function, unless the file has something else of that name.
+    /// The name of a builtin function, unless the file defines another object of that name.
     pub(super) fn builtin_name(&self, func: &'a Expr) -> Option<&'a str> {
         let Expr::Name(name) = func else { return None };
         let name = name.id.as_str();
@@ -71,7 +71,7 @@ impl<'a> SurveyWalker<'a> {
                 self.evaluate_all(rest);
             }
             ("sorted" | "min" | "max", [object]) => {
-                // With a key, it is not the items that are compared.
+                // With a key the items themselves are not compared.
                 let compared = arguments.find_keyword("key").is_none();
                 self.record_iteration(object, compared.then_some(&ParamUse::Ordered(None)));
             }
@@ -132,7 +132,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// Something goes through the items, and does this to each.
+    /// Records an iteration, and the use of each item.
     fn record_iteration(&mut self, object: &'a Expr, item_used: Option<&ParamUse>) {
         let known = self.evaluate(object);
         self.record_use(&known, &ParamUse::Iterated);
@@ -141,7 +141,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// What `for target in enumerate(x)` and its like get from x in each turn.
+    /// The value of each iteration over `enumerate(x)` and the like.
     pub(super) fn evaluate_builtin_iteration(
         &mut self,
         iter: &'a Expr,

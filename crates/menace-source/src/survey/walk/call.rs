@@ -1,4 +1,4 @@
-//! Calls: what is called, with what, and what comes back.
+//! Calls: the callee, the arguments, and the result.
 
 use std::rc::Rc;
 
@@ -14,12 +14,12 @@ use crate::link::ResolvedName;
 use crate::survey::call_sites::UnresolvedCallSite;
 use crate::survey::known_value::KnownValue;
 
-/// Methods whose result is of the kind of what they are called on.
+/// Methods whose result has the type of their receiver.
 const SAME_TYPE_METHODS: &[&str] = &menace_model::words![
     capitalize casefold copy expandtabs lower lstrip rstrip strip swapcase title upper
 ];
 
-/// Functions of `re` and methods of what it compiles, and where each takes the text.
+/// Functions of `re` and methods of compiled patterns, with the position of the searched text.
 const REGEX_SEARCH_FUNCTIONS: &[(&str, usize)] = &[
     ("findall", 0),
     ("finditer", 0),
@@ -31,12 +31,12 @@ const REGEX_SEARCH_FUNCTIONS: &[(&str, usize)] = &[
     ("subn", 1),
 ];
 
-/// What stands before the parentheses.
+/// The callee of a call.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedCallee<'a> {
-    /// What a method is called on.
+    /// The receiver of a method call.
     receiver: Option<(KnownValue<'a>, &'a ast::ExprAttribute)>,
-    /// What is called, for everything but a method.
+    /// The value of any other callee.
     value: KnownValue<'a>,
     pub(super) target: Option<Rc<ResolvedName>>,
 }
@@ -139,7 +139,7 @@ impl<'a> SurveyWalker<'a> {
         argument_values
     }
 
-    /// The name of the function, fully qualified if that is known.
+    /// The name of the function, fully qualified if it is known.
     fn function_name(&self, callee: &ResolvedCallee<'a>, func: &Expr) -> Option<String> {
         if let Some(target) = &callee.target {
             let definer = self.context.index.and_then(|index| index.defining_name(target));
@@ -243,7 +243,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// What a function that is known returns.
+    /// The value of a call of a known function.
     fn evaluate_result(
         &mut self,
         call: &'a ast::ExprCall,
@@ -272,7 +272,7 @@ impl<'a> SurveyWalker<'a> {
         self.returned_class(&target).map(KnownValue::from_instance).unwrap_or_default()
     }
 
-    /// The class of the repository that a function says it returns an instance of.
+    /// The class of the repository that a function's return annotation names.
     fn returned_class(&self, function: &ResolvedName) -> Option<Rc<ResolvedName>> {
         let module = function.module?;
         let function = self.context.functions.get(&(module, function.attributes.as_str()))?;
@@ -286,7 +286,7 @@ impl<'a> SurveyWalker<'a> {
         self.is_class(&class).then(|| Rc::new(class))
     }
 
-    /// The class that a call makes an instance of; nothing is walked.
+    /// The class whose instance a call makes; does not walk the expression.
     pub(super) fn constructed_class(&self, expr: &Expr) -> Option<Rc<ResolvedName>> {
         let Expr::Call(call) = expr else { return None };
         self.resolve_dotted(&call.func).filter(|target| self.is_class(target))

@@ -10,7 +10,7 @@ use super::expression::is_text_literal;
 use super::literal::literal_display;
 use crate::survey::known_value::KnownValue;
 
-/// Of a long list, the first will do.
+/// The most choices that are used from a long list.
 const MAX_COMPARED_CHOICES: usize = 32;
 
 /// Tuples of tuples of classes; a tuple may even name itself.
@@ -123,7 +123,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// What `type(x)` is the type of.
+    /// The argument of `type(x)`.
     fn type_call_subject(&self, expr: &'a Expr) -> Option<KnownValue<'a>> {
         let Expr::Call(call) = expr else { return None };
         let [Expr::Name(object)] = &*call.arguments.args else { return None };
@@ -162,7 +162,7 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// The text inside of a literal in single quotes, if nothing in it is escaped.
+/// The text inside of a literal in single quotes, if it has no escapes.
 fn unquote_literal(literal: &str) -> Option<&str> {
     let inner = literal.strip_prefix('\'')?.strip_suffix('\'')?;
     (!inner.contains('\\')).then_some(inner)

@@ -14,7 +14,7 @@ use crate::stack::with_growing_stack;
 use crate::survey::known_value::KnownValue;
 
 impl<'a> SurveyWalker<'a> {
-    /// Walks an expression and says what is known about its value.
+    /// Walks an expression, and returns the knowledge about its value.
     pub(super) fn evaluate(&mut self, expr: &'a Expr) -> KnownValue<'a> {
         match expr {
             Expr::Name(name) => self.evaluate_name(name),
@@ -201,14 +201,14 @@ impl<'a> SurveyWalker<'a> {
         object.part_of_origin(&part)
     }
 
-    /// Of a display of literals, any one may be what is looked up.
+    /// An element of a display of literals; the first one stands for all.
     fn element_of(&self, object: &KnownValue<'a>) -> KnownValue<'a> {
         let rows = object.literal_expr.and_then(display_elements).unwrap_or_default();
         let texts = rows.iter().filter_map(|row| self.render_literal(row)).take(1).collect();
         KnownValue { source_cases: texts, ..KnownValue::default() }
     }
 
-    /// A key that is looked up in a dict of literals is best one of its keys.
+    /// Records keys of a dict of literals as values of the key that is looked up in it.
     pub(super) fn record_lookup(&mut self, key: &KnownValue<'a>, table: &KnownValue<'a>) {
         if key.origins.is_empty() {
             return;
@@ -289,7 +289,7 @@ impl<'a> SurveyWalker<'a> {
         self.resolve_dotted(expr).map(|resolved| resolved.name.clone())
     }
 
-    /// What a dotted name leads to, through the local names that are known.
+    /// The object that a dotted name resolves to, through known local names.
     pub(super) fn resolve_dotted(&self, expr: &Expr) -> Option<Rc<ResolvedName>> {
         let root = root_name(expr)?;
         if let Some(known) = self.env.get(root)
@@ -310,7 +310,7 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// `.b.c` of `a.b.c`, where `a` is known.
+/// `.b.c` of `a.b.c`, for a known `a`.
 fn resolve_attributes(root: &Rc<ResolvedName>, expr: &Expr) -> Rc<ResolvedName> {
     let Expr::Attribute(attribute) = expr else { return root.clone() };
     let inner = resolve_attributes(root, &attribute.value);
@@ -344,7 +344,7 @@ pub(super) fn is_text_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::StringLiteral(_) | Expr::FString(_))
 }
 
-/// Is this a format specification that only numbers understand?
+/// Whether this format specification is for numbers only.
 fn is_numeric_format(spec: &str) -> bool {
     spec.ends_with(['d', 'f', 'e', 'g', 'x', 'X', 'o', 'b', 'n', '%', 'F', 'E', 'G']) && spec != "s"
 }

@@ -1,4 +1,4 @@
-//! Functions, classes, lambdas and comprehensions: what has names of its own.
+//! Functions, classes, lambdas and comprehensions, which have scopes of their own.
 
 use std::rc::Rc;
 
@@ -80,7 +80,7 @@ impl<'a> SurveyWalker<'a> {
         found
     }
 
-    /// The first parameter of a method, and what it is.
+    /// The first parameter of a method, and its value.
     fn receiver(&self, function: &'a ast::StmtFunctionDef) -> Option<(&'a str, KnownValue<'a>)> {
         let class = self.classes.last()?.class.clone();
         let parameters = &function.parameters;
@@ -100,7 +100,7 @@ impl<'a> SurveyWalker<'a> {
         Some((first.parameter.name.as_str(), known))
     }
 
-    /// Parameters stand for themselves; for those of a test, literals may be known.
+    /// Binds parameters to themselves; for those of a test, literals may be known.
     fn bind_params(
         &mut self,
         parameters: &'a Parameters,
@@ -122,13 +122,13 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// The class of the repository that an annotation asks for.
+    /// The class of the repository that an annotation names.
     fn annotated_class(&self, annotation: &Expr) -> Option<Rc<ResolvedName>> {
         let resolve = |name: &str| {
             let resolved = self.resolve_reference(name);
             (resolved.module.is_some() && self.is_class(&resolved)).then(|| Rc::new(resolved))
         };
-        // Most are plain names, which need no tree.
+        // Most annotations are plain names, which need no tree.
         if let Expr::Name(_) = annotation {
             return resolve(&self.env.scopes.resolve_expr(annotation)?);
         }
@@ -258,7 +258,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// Is this the name of the object whose method we are in?
+    /// Whether this is the receiver of the enclosing method.
     pub(super) fn is_receiver(&self, expr: &Expr) -> bool {
         let Expr::Name(name) = expr else { return false };
         let nearest = self.receivers.iter().rev().find_map(|receiver| *receiver);
@@ -276,7 +276,7 @@ impl<'a> SurveyWalker<'a> {
         self.env.pop_scope(inside);
     }
 
-    /// Walks the loops of a comprehension, then what it gives.
+    /// Walks the loops of a comprehension, then its element.
     pub(super) fn visit_comprehension(
         &mut self,
         generators: &'a [ast::Comprehension],
@@ -306,7 +306,7 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// Are name and parameters those of the section?
+/// Whether name and parameters of the function are those of the section.
 fn matches_section(function: &ast::StmtFunctionDef, section: &Section) -> bool {
     let mut names = strip_definition_number(section.id.qualname()).rsplit('.').take(2);
     let takes = |param: &SignatureParam| {

@@ -10,13 +10,13 @@ use super::SurveyWalker;
 use super::render;
 use crate::survey::known_value::KnownValue;
 
-/// Of each kind, for one section.
+/// The most literals of each kind for one section.
 const MAX_LITERALS_PER_KIND: usize = 200;
 
 /// Longer ones are data, and no input is made of them.
 const MAX_LITERAL_BYTES: usize = 1_000;
 
-/// What is taken from a table that a section names.
+/// The most literals that are taken from one constant that a section uses.
 const MAX_LITERALS_PER_CONSTANT: usize = 100;
 
 impl<'a> SurveyWalker<'a> {
@@ -66,7 +66,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// Adds what a constant of the module or class holds, which a function uses by its name.
+    /// Records the literals in a constant of the module or class that a function uses.
     pub(super) fn record_constant(&mut self, known: &Rc<KnownValue<'a>>) {
         if self.frames.len() < 2 {
             return;
@@ -98,7 +98,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// The regular expression that `re.compile("…")` compiles; nothing is walked.
+    /// The regular expression in `re.compile("…")`; does not walk the expression.
     pub(super) fn compiled_regex(&self, expr: &'a Expr) -> Option<Rc<str>> {
         let Expr::Call(call) = expr else { return None };
         let reached = self.resolve_dotted(&call.func)?;

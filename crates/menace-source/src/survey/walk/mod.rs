@@ -1,8 +1,8 @@
-//! Walks the tree of a file in the order in which Python would run it, and listens to what is done
-//! with parameters and which calls are made.
+//! Walks the tree of a file in the order in which Python would run it, and records uses of
+//! parameters and calls.
 //!
-//! Branches are followed one by one from the same start and joined where they meet; loops are
-//! run once. Nothing is computed: a value is [known](super::known_value) by where it comes from.
+//! Branches are walked one by one from the same state and joined at their end; loops are walked
+//! once. Nothing is computed: a value is [known](super::known_value) by its origin.
 
 mod assign;
 mod builtin;
@@ -35,19 +35,19 @@ use crate::facts::{NameScope, NameScopeKind};
 use crate::link::{ReferenceResolver, ResolvedName};
 use crate::parse;
 
-/// What a walk knows about the rest of the repository.
+/// The rest of the repository, as far as a walk needs it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SurveyContext<'a> {
     pub resolver: &'a ReferenceResolver<'a>,
     /// Modules and qualified names of all classes.
     pub classes: &'a FxHashSet<(usize, &'a str)>,
-    /// All functions and methods, by the same.
+    /// All functions and methods, by module and qualified name.
     pub functions: &'a FxHashMap<(usize, &'a str), &'a Section>,
     /// Base classes by class; absent while the repository is still being surveyed.
     pub index: Option<&'a SectionIndex<'a>>,
 }
 
-/// What to listen to.
+/// The facts that a walk collects.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SurveyMode<'a> {
     /// The hints of the sections of this module.
@@ -62,9 +62,9 @@ type AttributeValues<'a> = FxHashMap<&'a str, Rc<KnownValue<'a>>>;
 #[derive(Debug)]
 struct EnclosingClass<'a> {
     class: Rc<ResolvedName>,
-    /// What `super()` is taken to be an instance of.
+    /// The class of `super()`.
     first_base: Option<Rc<ResolvedName>>,
-    /// What is known about the attributes that methods give their instance.
+    /// The known values of attributes that methods assign to their instance.
     attributes: AttributeValues<'a>,
     docstring: Option<&'a str>,
 }
@@ -83,14 +83,14 @@ pub(super) struct SurveyWalker<'a> {
     /// The sections around this point, outermost first.
     frames: Vec<usize>,
     classes: Vec<EnclosingClass<'a>>,
-    /// What is known about the instances of the classes that have been walked, by qualified name.
+    /// The known attribute values of instances, by qualified name of the class that was walked.
     instances: FxHashMap<String, AttributeValues<'a>>,
     /// Names of the receivers of the methods around this point.
     receivers: Vec<Option<&'a str>>,
-    /// Are calls here expected to fail?
+    /// Whether calls at this point are expected to fail.
     expects_failure: bool,
     hints: Vec<SectionHints>,
-    /// The sections that were met, and the functions that are no sections.
+    /// How many sections of the report were found, and how many functions were no section of it.
     matched_sections: usize,
     unmatched_functions: usize,
     call_sites: Option<Vec<UnresolvedCallSite>>,
@@ -160,7 +160,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// Hints for each section; `None` when the sections are not those of the report.
+    /// Hints for each section; `None` when the sections do not match those of the report.
     pub(super) fn collect_hints(mut self) -> Option<Vec<SectionHints>> {
         self.visit_module();
         (self.matched_sections == self.hints.len() && self.unmatched_functions == 0)
@@ -179,7 +179,7 @@ impl<'a> SurveyWalker<'a> {
         self.visit_body(&self.tree.body);
     }
 
-    /// The calls in the examples of a docstring, which see what the module sees.
+    /// Walks the examples of a docstring, which can use the names of the module.
     fn visit_doctests(&mut self, body: &'a [Stmt]) {
         let Some(sites) = &mut self.call_sites else { return };
         let Some(code) = docstring::find_docstring(body).and_then(doctest::extract_examples) else {
@@ -204,7 +204,7 @@ impl<'a> SurveyWalker<'a> {
         sites.append(&mut walker.call_sites.unwrap_or_default());
     }
 
-    /// Where a reference of this file leads.
+    /// Resolves a reference of this file.
     fn resolve_reference(&self, reference: &str) -> ResolvedName {
         self.context.resolver.resolve(self.module, reference)
     }

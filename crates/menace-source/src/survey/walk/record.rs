@@ -8,7 +8,7 @@ use ruff_python_ast::Expr;
 use super::SurveyWalker;
 use crate::survey::known_value::{KnownValue, ParamOrigin};
 
-/// What a parameter is used for; a body that does more is not understood better by it.
+/// The most uses that are recorded for a parameter; more would not help.
 pub(in crate::survey) const MAX_USES_PER_PARAM: usize = 200;
 
 /// Different functions that a section calls.
@@ -52,8 +52,8 @@ impl<'a> SurveyWalker<'a> {
 
     /// The functions around this point or, outside of any, the module.
     ///
-    /// What a nested function contains also counts for the enclosing function: only that one calls
-    /// it.
+    /// Uses in a nested function also count for the enclosing function, which is the only one that
+    /// calls it.
     pub(super) fn enclosing_sections(&self) -> Vec<usize> {
         match &self.frames[..] {
             [_, functions @ ..] if !functions.is_empty() => functions.to_vec(),
@@ -62,7 +62,8 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// `a.b.c` as it stands there; what is no name leaves only what follows it.
+/// `a.b.c` as written; an expression that is no name is left out, and only the attributes after it
+/// remain.
 fn dotted_source(function: &Expr) -> String {
     match function {
         Expr::Name(name) => name.id.to_string(),

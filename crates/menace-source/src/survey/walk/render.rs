@@ -13,7 +13,7 @@ use crate::link::ResolvedName;
 use crate::survey::call_sites::RenderedArguments;
 use crate::survey::known_value::MAX_LITERAL_CASES;
 
-/// What is longer is data, not an example.
+/// Longer literals are data, not examples.
 const MAX_RENDERED_BYTES: usize = 4_000;
 
 const MAX_RENDER_DEPTH: usize = 32;
@@ -25,7 +25,7 @@ const RENDERABLE_BUILTINS: &[&str] = &[
     "type", "zip",
 ];
 
-/// Writes one case; what it stands on may have several.
+/// Prints one case of an expression; names in it may have several known values.
 struct LiteralPrinter<'w, 'a> {
     walker: &'w SurveyWalker<'a>,
     case: usize,
@@ -42,7 +42,7 @@ impl SurveyWalker<'_> {
         Some(printer.out.into())
     }
 
-    /// All cases of a literal; none if it is something else.
+    /// All cases of a literal; empty for other expressions.
     pub(super) fn render_cases(&self, expr: &Expr) -> Vec<Rc<str>> {
         let mut printer = LiteralPrinter { walker: self, case: 0, cases: 1, out: String::new() };
         let mut texts = Vec::new();
@@ -187,7 +187,7 @@ impl LiteralPrinter<'_, '_> {
         Value::from(value).to_python().expression
     }
 
-    /// A name that stands for a literal, or that means the same everywhere.
+    /// A name with a known literal value, or one that has the same meaning everywhere.
     fn print_name(&mut self, expr: &Expr) -> Option<()> {
         let known = match expr {
             Expr::Name(name) => self.walker.env.get(name.id.as_str()).cloned(),
@@ -230,7 +230,8 @@ impl LiteralPrinter<'_, '_> {
 }
 
 impl SurveyWalker<'_> {
-    /// Is it a function of the repository that can be called just so, and returns at once?
+    /// Whether it is a function of the repository that can be called like this, and returns at
+    /// once.
     fn is_factory_function(&self, name: &ResolvedName) -> bool {
         let Some(module) = name.module else { return false };
         let section = self.context.functions.get(&(module, name.attributes.as_str()));
@@ -241,7 +242,7 @@ impl SurveyWalker<'_> {
         })
     }
 
-    /// Does the name mean the same at any other time: a class, a member of one, a function?
+    /// Whether the name has the same meaning everywhere: a class, a member of one, a function.
     fn is_stable_name(&self, name: &ResolvedName) -> bool {
         let Some(module) = name.module else {
             let is_builtin = !name.name.contains('.');

@@ -9,7 +9,7 @@ use crate::stack::with_growing_stack;
 use crate::survey::known_value::KnownValue;
 use crate::survey::name_environment::BranchChanges;
 
-/// Context managers that want their body to fail, by the last part of their name.
+/// Context managers that expect their body to fail, by the last part of their name.
 const EXPECTED_FAILURE_MANAGERS: &[&str] = &["raises", "assertRaises", "assertRaisesRegex"];
 
 impl<'a> SurveyWalker<'a> {
@@ -64,7 +64,7 @@ impl<'a> SurveyWalker<'a> {
         }
     }
 
-    /// Walks something that may not happen; what it changes is taken back and returned.
+    /// Walks code that may not run; its changes are undone and returned.
     pub(super) fn visit_branch(&mut self, walk: impl FnOnce(&mut Self)) -> BranchChanges<'a> {
         let mark = self.env.enter_branch();
         walk(self);
@@ -107,7 +107,8 @@ impl<'a> SurveyWalker<'a> {
             self.record_use(&manager, &used);
             self.expects_failure |= expects_failure(&item.context_expr);
             if let Some(target) = &item.optional_vars {
-                // Most return themselves; what is said about the class is right for those.
+                // Most context managers return themselves; for those the knowledge about the class
+                // is right.
                 let texts = self.render_cases(&item.context_expr);
                 let entered = manager.part_of_origin(&ParamPart::Entered);
                 self.bind_target(
@@ -157,7 +158,7 @@ impl<'a> SurveyWalker<'a> {
     }
 }
 
-/// Does nothing follow this body?
+/// Whether no code after this body runs.
 fn ends_flow(body: &[Stmt]) -> bool {
     matches!(
         body.last(),

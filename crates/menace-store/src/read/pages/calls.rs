@@ -1,4 +1,4 @@
-//! The calls of one section, page by page, and what its cells were worth.
+//! Queries for the calls of one section, page by page, and the scores of its cells.
 
 use menace_model::SectionId;
 
@@ -9,19 +9,19 @@ use crate::{CallRecord, CellRecord, RunId, Store};
 
 const CALL_FILTER_SQL: &str = include_str!("../../../sql/pages/call_filter.sql");
 
-/// Which calls; what is not said does not matter.
+/// Conditions for calls; `None` matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallFilter {
     pub verdict: Option<String>,
     pub scenario: Option<String>,
-    /// In the exception or the message.
+    /// Text in the exception or the message.
     pub text: Option<String>,
 }
 
-/// What a list of calls is sorted by.
+/// The order of a list of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallSortOrder {
-    /// Those that did not go well first.
+    /// Calls that did not return or refuse come first.
     #[default]
     FailedFirst,
     Number,
@@ -84,8 +84,8 @@ impl Store {
         )
     }
 
-    /// What each scenario made of a section. Calls in depth, and beside, belong to no scenario that
-    /// is scored: they are only counted.
+    /// The scores and counts of a section under each scenario. Calls of the depth phase and
+    /// auxiliary calls belong to no scored scenario: they are only counted.
     pub fn cells_of_section(
         &self,
         run: &RunId,

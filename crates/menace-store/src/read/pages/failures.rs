@@ -1,6 +1,6 @@
-//! Short rows of failures: searched, sorted, page by page.
+//! Queries for lists of failures: filtered, sorted, page by page.
 
-use menace_model::{FailureId, SectionId, SourceLocation, WeaknessKind};
+use menace_model::{FailureId, SectionId, SourceLocation, Verdict, WeaknessKind};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ use crate::read::failures::read_occurrences;
 use crate::read::rows::{ColumnReader, RowResult};
 use crate::{RunId, RunOccurrences, Store};
 
-/// A failure as a list shows it.
+/// A failure as a row of a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureListRow {
     pub id: FailureId,
     pub section: SectionId,
-    pub kind: String,
+    pub kind: WeaknessKind,
     pub scenario: String,
-    pub verdict: String,
+    pub verdict: Verdict,
     pub exception: Option<String>,
-    /// Its beginning.
+    /// The beginning of the message.
     pub message: String,
     pub location: SourceLocation,
     pub count: u64,
@@ -28,19 +28,19 @@ pub struct FailureListRow {
     pub gone_ms: Option<i64>,
 }
 
-/// Which failures; what is not said does not matter.
+/// Conditions for failures; `None` matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailureFilter {
-    /// Those that are gone, too.
+    /// Whether failures that are gone are included.
     pub gone: bool,
-    pub kind: Option<String>,
-    /// With or without its severity: `hostile_input` is any, `hostile_input:high` that one.
+    pub kind: Option<WeaknessKind>,
+    /// With or without a severity: `hostile_input` matches all, `hostile_input:high` only that one.
     pub scenario: Option<String>,
-    /// A module's path, or a section's id.
+    /// Path of a module, or id of a section.
     pub place: Option<String>,
-    /// That this run saw.
+    /// Only failures that this run saw.
     pub run: Option<RunId>,
-    /// In the section, the id, the exception or the message.
+    /// Text in the section, the id, the exception or the message.
     pub text: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub enum FailureSortOrder {
     Count,
     Section,
     Kind,
-    /// The worst kind first; of one kind the newest.
+    /// By severity of the kind, worst first, then newest first.
     Severity,
 }
 
@@ -82,7 +82,7 @@ fn severity_rank_sql() -> String {
 }
 
 impl FailureFilter {
-    /// `FROM` and `WHERE` of the list and of the count.
+    /// The `FROM` and `WHERE` clauses of the list and of its count.
     fn filter_sql(&self) -> String {
         let search = match self.text {
             Some(_) => include_str!("../../../sql/pages/failure_search.sql"),
@@ -95,7 +95,7 @@ impl FailureFilter {
         let Self { gone, kind, scenario, place, run, text } = self;
         [
             Box::new(*gone),
-            Box::new(kind.clone()),
+            Box::new(kind.map(WeaknessKind::as_str)),
             Box::new(scenario.clone()),
             Box::new(place.clone()),
             Box::new(run.as_ref().map(|run| run.0.clone())),
@@ -128,11 +128,11 @@ impl Store {
         self.query_count(&sql, values)
     }
 
-    /// How many failures of each kind are still there, the most frequent kind first.
-    pub fn failure_kinds(&self) -> StoreResult<Vec<(String, u64)>> {
+    /// The number of present failures of each kind, most frequent first.
+    pub fn failure_kinds(&self) -> StoreResult<Vec<(WeaknessKind, u64)>> {
         let read = |row: &Row<'_>| {
             let mut columns = ColumnReader::new(row);
-            Ok((columns.get()?, columns.get_u64()?))
+            Ok((columns.kind()?, columns.get_u64()?))
         };
         self.query(include_str!("../../../sql/pages/failure_kinds.sql"), [], read)
     }
@@ -155,9 +155,9 @@ fn read_failure_row(row: &Row<'_>) -> RowResult<FailureListRow> {
     Ok(FailureListRow {
         id: FailureId(columns.get()?),
         section: columns.section()?,
-        kind: columns.get()?,
+        kind: columns.kind()?,
         scenario: columns.get()?,
-        verdict: columns.get()?,
+        verdict: columns.verdict()?,
         exception: columns.get()?,
         message: columns.get()?,
         location: SourceLocation { file: columns.get()?, line: columns.get()? },

@@ -1,4 +1,4 @@
-//! One module or section through the latest cycles.
+//! Queries for the history of one module or section.
 
 use rusqlite::Row;
 use serde::Serialize;
@@ -16,12 +16,12 @@ pub struct RoiHistoryPoint {
 }
 
 impl Store {
-    /// The latest cycles that had a module, oldest first.
+    /// The latest cycles with this module, oldest first.
     pub fn module_history(&self, path: &str, limit: u32) -> StoreResult<Vec<RoiHistoryPoint>> {
         self.query_history(include_str!("../../../sql/pages/module_history.sql"), path, limit)
     }
 
-    /// The latest cycles that had a section, oldest first.
+    /// The latest cycles with this section, oldest first.
     pub fn section_history(&self, section: &str, limit: u32) -> StoreResult<Vec<RoiHistoryPoint>> {
         self.query_history(include_str!("../../../sql/pages/section_history.sql"), section, limit)
     }

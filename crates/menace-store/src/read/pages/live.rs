@@ -10,7 +10,7 @@ use crate::read::rows::ColumnReader;
 use crate::store::{MENACE_DB, RunLivenessLock};
 use crate::{RunId, Store, UncelledScenario};
 
-/// What a run has done so far.
+/// The counts of a run so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LiveRunStats {
     pub calls: u64,
@@ -18,19 +18,20 @@ pub struct LiveRunStats {
     /// Calls under [`UncelledScenario::Auxiliary`].
     pub auxiliary_calls: u64,
     pub failures: u64,
-    /// The section and the scenario that came up last.
+    /// Section and scenario of the last stored call.
     pub current_cell: Option<(String, String)>,
 }
 
 impl Store {
-    /// One more connection, for another thread that only looks.
+    /// A further connection, for another thread that only reads.
     pub fn open_reader(&self) -> StoreResult<Self> {
         let path = self.path.clone();
         let live = || -> StoreResult<Connection> {
             let connection = database::connect(&path, &MENACE_DB)?;
             connection
                 .pragma_update(None, "query_only", true)
-                // Where nothing may be written, it is reading that fails: the log has an index.
+                // Where nothing may be written only reading fails, since the log needs an index
+                // file.
                 .and_then(|()| connection.query_row("SELECT 1 FROM runs LIMIT 1", [], |_| Ok(())))
                 .or_else(|error| match error {
                     rusqlite::Error::QueryReturnedNoRows => Ok(()),
@@ -39,29 +40,29 @@ impl Store {
             Ok(connection)
         };
         let connection = match live() {
-            // The notice was given when the store was opened.
+            // The notice was returned when the store was opened.
             Err(error) if error.is_not_writable() => database::open_immutable(&path, &MENACE_DB)?.0,
             opened => opened?,
         };
         Ok(Self { path, connection })
     }
 
-    /// Differs from what it was as soon as another connection has written something.
+    /// A number that changes when another connection has written something.
     pub fn data_version(&self) -> StoreResult<i64> {
         self.connection
             .pragma_query_value(None, "data_version", |row| row.get(0))
             .in_database(&self.path)
     }
 
-    /// The runs that go on: those that say so, and whose process is alive.
+    /// Runs with the status `running` whose process is alive.
     pub fn active_runs(&self) -> StoreResult<Vec<RunId>> {
-        let sql = include_str!("../../../sql/read/runs_going_on.sql");
+        let sql = include_str!("../../../sql/read/active_runs.sql");
         let mut runs = self.query(sql, [], |row| Ok(RunId(ColumnReader::new(row).get()?)))?;
         runs.retain(|run| RunLivenessLock::is_held(&self.path, run));
         Ok(runs)
     }
 
-    /// How many failures a run has seen.
+    /// The number of failures that a run has seen.
     pub fn count_failures_of_run(&self, run: &RunId) -> StoreResult<u64> {
         let sql = include_str!("../../../sql/pages/live_failures.sql");
         self.query_count(sql, [&run.0])

@@ -1,7 +1,7 @@
 //! Queries of the dashboard: lists of many runs, page by page, without large columns.
 //!
-//! Invariant: no query scans all calls or all summaries; a column that a page does not show is not
-//! read.
+//! Invariant: no query scans all calls or all summaries, or reads a column that its page does not
+//! show.
 
 mod calls;
 mod failures;
@@ -15,7 +15,7 @@ pub use history::RoiHistoryPoint;
 pub use live::LiveRunStats;
 pub use runs::{HeatmapTotals, RunListRow, RunSortOrder, StoreTotals};
 
-/// Which part of a list.
+/// The part of a list that a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRange {
     pub limit: u32,
@@ -23,7 +23,7 @@ pub struct PageRange {
 }
 
 impl PageRange {
-    /// The first so many.
+    /// The first `limit` rows.
     pub fn first(limit: u32) -> Self {
         Self { limit, offset: 0 }
     }
@@ -33,7 +33,7 @@ impl PageRange {
     }
 }
 
-/// A pattern that finds `text` anywhere; what is special in patterns is taken as it is.
+/// A `LIKE` pattern that matches `text` anywhere; its special characters are escaped.
 fn like_pattern(text: &str) -> String {
     let mut pattern = String::from("%");
     for char in text.chars() {

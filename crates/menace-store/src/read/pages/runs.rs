@@ -1,4 +1,4 @@
-//! Short rows of runs, sums over all of them, and the cells of one.
+//! Queries for lists of runs, totals over all runs, and the cells of one run.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::database::StoreResult;
 use crate::read::rows::{ColumnReader, RowResult};
 use crate::{RunId, RunStatus, Store};
 
-/// A run as a list shows it.
+/// A run as a row of a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunListRow {
     pub id: RunId,
@@ -19,7 +19,7 @@ pub struct RunListRow {
     pub finished_ms: Option<i64>,
     pub status: RunStatus,
     pub cycles: u32,
-    /// Nothing, like all that follows, for a run that did not come to an end.
+    /// `None`, like the fields below, for a run that has not ended.
     pub calls: Option<u64>,
     pub sections: Option<u64>,
     pub failures: Option<u64>,
@@ -33,7 +33,7 @@ pub struct RunListRow {
 
 const LATEST_FIRST: &str = "runs.started_ms DESC";
 
-/// What a list of runs is sorted by.
+/// The order of a list of runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunSortOrder {
     #[default]
@@ -60,15 +60,15 @@ impl RunSortOrder {
     }
 }
 
-/// Over all runs there are.
+/// Totals over all runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct StoreTotals {
     pub runs: u64,
-    /// Of runs that came to an end.
+    /// Calls of ended runs.
     pub calls: u64,
 }
 
-/// A module under one scenario, summed over its sections.
+/// Totals of a module under one scenario, over its sections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatmapTotals {
     pub module: String,
@@ -76,20 +76,20 @@ pub struct HeatmapTotals {
     pub calls: u64,
     /// Calls that returned or refused.
     pub ok_calls: u64,
-    /// ROI times calls, and the calls that have one.
+    /// Sum of ROI × calls, and the number of these calls.
     pub weighted_roi: f64,
     pub roi_calls: f64,
 }
 
 impl Store {
-    /// Latest first.
+    /// The latest runs, latest first.
     pub fn list_runs(&self, page: PageRange) -> StoreResult<Vec<RunListRow>> {
         let sql = runs_sql(include_str!("../../../sql/pages/latest_runs.sql"), LATEST_FIRST);
         self.query(&sql, (page.limit, page.sql_offset()), read_run_row)
     }
 
-    /// Sorted, the largest first or last; `text` is looked for in their ids. What has no number
-    /// comes last, whichever way.
+    /// Runs in the given order and direction, whose id contains `text`. Runs without the value come
+    /// last in both directions.
     pub fn list_sorted_runs(
         &self,
         text: Option<&str>,
@@ -98,7 +98,7 @@ impl Store {
         page: PageRange,
     ) -> StoreResult<Vec<RunListRow>> {
         if text.is_none() && order == RunSortOrder::Started && descending {
-            // An index has them in this order.
+            // An index has this order.
             return self.list_runs(page);
         }
         let column = order.column();
@@ -108,19 +108,19 @@ impl Store {
         self.query(&sql, (text.map(like_pattern), page.limit, page.sql_offset()), read_run_row)
     }
 
-    /// How many runs have this in their ids.
+    /// The number of runs whose id contains `text`.
     pub fn count_runs_matching(&self, text: &str) -> StoreResult<u64> {
         let sql = include_str!("../../../sql/pages/run_count.sql");
         self.query_count(sql, [like_pattern(text)])
     }
 
-    /// The run of exactly that name.
+    /// The run with exactly this id.
     pub fn run_list_row(&self, run: &RunId) -> StoreResult<Option<RunListRow>> {
         let sql = runs_sql("SELECT key FROM runs WHERE id = ?1", LATEST_FIRST);
         Ok(self.query(&sql, [&run.0], read_run_row)?.pop())
     }
 
-    /// The one that was started before.
+    /// The run that was started before this one.
     pub fn previous_run(&self, run: &RunId) -> StoreResult<Option<RunId>> {
         let sql = include_str!("../../../sql/pages/previous_run.sql");
         Ok(self.query(sql, [&run.0], |row| Ok(RunId(ColumnReader::new(row).get()?)))?.pop())
@@ -142,7 +142,7 @@ impl Store {
         Ok(totals)
     }
 
-    /// The cells of a cycle, summed up, in no order.
+    /// The totals of a cycle's cells, in no particular order.
     pub fn heatmap(&self, run: &RunId, cycle: u32) -> StoreResult<Vec<HeatmapTotals>> {
         let read = |row: &Row<'_>| {
             let mut columns = ColumnReader::new(row);
@@ -159,7 +159,7 @@ impl Store {
     }
 }
 
-/// The query of the runs whose keys `page` selects. Both are sorted by `order`.
+/// The query for the runs whose keys the subquery `page` selects; both use `order`.
 fn runs_sql(page: &str, order: &str) -> String {
     let sql = include_str!("../../../sql/pages/runs.sql");
     sql.replace("{page}", page).replace("{order}", order)

@@ -1,14 +1,15 @@
 //! The Kalman filter of an ARIMA process, in Harvey's form.
 //!
-//! The state holds the differenced levels first, then the ARMA part. Weighting what comes out
-//! belongs to [`super::likelihood`]. Invariant: the covariance depends on the model and on which
+//! The state holds the differenced levels first, then the ARMA part. [`super::likelihood`] computes
+//! the likelihood from the innovations. Invariant: the covariance depends on the model and on which
 //! values are missing, never on the values, so one filter serves the series and its regressors at
 //! once.
 
 use super::order::ArimaOrder;
 use crate::stats::least_squares::solve_square;
 
-/// The change of the gain, against the spread, below which the filter counts as settled.
+/// The change of the gain, relative to the innovation variance, below which the filter counts as
+/// converged.
 const CONVERGED_GAIN_CHANGE: f64 = 1e-14;
 
 /// A process: its coefficients and the variance of its shocks.
@@ -20,10 +21,9 @@ pub(super) struct ArimaProcess<'a> {
     pub(super) variance: f64,
 }
 
-/// The filter between two observations, for a state of `K` numbers of which `D` are differenced
-/// levels.
+/// The Kalman filter, for a state of `K` numbers of which `D` are differenced levels.
 ///
-/// Both are known to the compiler, which unrolls all loops over them: a filter runs millions of
+/// Both are constants so that the compiler unrolls all loops over them: a filter runs millions of
 /// steps.
 #[derive(Debug, Clone)]
 pub(super) struct KalmanFilter<const K: usize, const D: usize> {
@@ -32,11 +32,11 @@ pub(super) struct KalmanFilter<const K: usize, const D: usize> {
     covariance: [[f64; K]; K],
     gain: [f64; K],
     innovation_variance: f64,
-    /// What a state takes over of a surprise: the gain in units of the spread. Dividing once here
-    /// keeps divisions out of the loop over a settled series.
+    /// The gain divided by the innovation variance. Dividing here keeps divisions out of the loop
+    /// over a converged series.
     gain_share: [f64; K],
     precision: f64,
-    /// Whether the gain is that of the covariance.
+    /// Whether `gain` was computed from the present covariance.
     gain_is_current: bool,
     converged: bool,
 }
@@ -58,7 +58,7 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         Some(filter)
     }
 
-    /// The filter with a covariance from before.
+    /// The filter with the covariance of an earlier fit.
     pub(super) fn resume(process: &ArimaProcess<'_>, covariance: &[Vec<f64>]) -> Self {
         let mut filter = Self::new(process);
         for (row, known) in filter.covariance.iter_mut().zip(covariance) {
@@ -90,12 +90,12 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         }
     }
 
-    /// What a state shows.
+    /// The expected observation of a state.
     pub(super) fn expected_observation(state: &[f64; K]) -> f64 {
         state[..=D].iter().sum()
     }
 
-    /// The variance of what is shown next.
+    /// The variance of the next observation.
     pub(super) fn observation_variance(&self) -> f64 {
         (0..=D).map(|row| self.covariance[row][..=D].iter().sum::<f64>()).sum()
     }
@@ -104,7 +104,7 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         self.covariance.iter().map(|row| row.to_vec()).collect()
     }
 
-    /// Makes ready for an observation: the gain, and the variance of the surprise, which is given.
+    /// Computes the gain and the innovation variance, which it returns, for the next observation.
     #[inline]
     pub(super) fn prepare_update(&mut self) -> f64 {
         if !self.gain_is_current {
@@ -124,13 +124,13 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         self.innovation_variance
     }
 
-    /// One over the variance of the surprise; call after [`Self::prepare_update`].
+    /// One over the innovation variance; call after [`Self::prepare_update`].
     #[inline]
     pub(super) fn precision(&self) -> f64 {
         self.precision
     }
 
-    /// Moves a state past an observation that surprised it by so much.
+    /// Updates a state with the innovation of an observation.
     #[inline]
     pub(super) fn update_state(&self, state: &mut [f64; K], innovation: f64) {
         for row in 0..K {
@@ -139,7 +139,7 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         self.advance_state(state);
     }
 
-    /// Moves the covariance past an observation; call after [`Self::prepare_update`].
+    /// Updates the covariance with an observation; call after [`Self::prepare_update`].
     #[inline]
     pub(super) fn update_covariance(&mut self) {
         if self.converged {
@@ -151,7 +151,7 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
             }
         }
         self.advance_covariance();
-        // What the gain does not show any more, no surprise will feel.
+        // Converged once neither the gain nor the innovation variance changes noticeably.
         let (before, spread) = (self.gain, self.innovation_variance);
         self.prepare_update();
         let moved = |old: f64, new: f64| {
@@ -161,13 +161,13 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
             && !(0..K).any(|row| moved(before[row], self.gain[row]));
     }
 
-    /// Moves the covariance past a missing observation.
+    /// Advances the covariance over a missing observation.
     pub(super) fn skip_observation(&mut self) {
         self.converged = false;
         self.advance_covariance();
     }
 
-    /// Moves a state one step on.
+    /// Advances a state by one step.
     #[inline]
     pub(super) fn advance_state(&self, state: &mut [f64; K]) {
         let first = state[D];
@@ -183,7 +183,7 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
         state[K - 1] = self.ar[K - 1 - D] * first;
     }
 
-    /// P ← T·P·Tᵀ + Q, with the few entries that T has.
+    /// P ← T·P·Tᵀ + Q, using the few non-zero entries of T.
     #[inline]
     fn advance_covariance(&mut self) {
         self.gain_is_current = false;
@@ -215,7 +215,8 @@ impl<const K: usize, const D: usize> KalmanFilter<K, D> {
     }
 }
 
-/// How one shock enters the ARMA part: now, and through the moving average.
+/// The loadings of one shock on the ARMA part: on the present value, and through the moving
+/// average.
 fn shock_loadings(process: &ArimaProcess<'_>, span: usize) -> Vec<f64> {
     let mut shocks = vec![0.0; span];
     shocks[0] = 1.0;
@@ -223,7 +224,8 @@ fn shock_loadings(process: &ArimaProcess<'_>, span: usize) -> Vec<f64> {
     shocks
 }
 
-/// The covariance P = T·P·Tᵀ + R·Rᵀ of the ARMA part, from the linear system of its upper half.
+/// The covariance P = T·P·Tᵀ + R·Rᵀ of the ARMA part, by solving the linear system of its upper
+/// half.
 fn stationary_covariance(ar: &[f64], shocks: &[f64]) -> Option<Vec<Vec<f64>>> {
     let span = ar.len();
     let place = |row: usize, column: usize| {

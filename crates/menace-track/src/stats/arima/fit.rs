@@ -1,6 +1,6 @@
-//! The model of highest likelihood of one order, and what it forecasts.
+//! Fits the model of highest likelihood for one order, and forecasts with it.
 //!
-//! Choosing the order belongs to [`super::select`]. Invariant: all numbers of a fit are finite.
+//! [`super::select`] chooses the order. Invariant: all numbers of a fit are finite.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,10 @@ use crate::stats::describe::is_usable;
 /// The variance of the unknown level before the first observation of a differenced series.
 pub const DIFFUSE_VARIANCE: f64 = 1e6;
 
-/// A fitted model, and where its filter stands after the last observation.
+/// A fitted model, and the filter's state after the last observation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArimaFit {
-    /// Lags, differences, shocks.
+    /// Numbers of lags, differences and shocks.
     pub order: ArimaOrder,
     /// Autoregressive coefficients.
     pub ar: Vec<f64>,
@@ -30,19 +30,19 @@ pub struct ArimaFit {
     pub variance: f64,
     /// The constant (when nothing is differenced), then one coefficient per regressor.
     pub coefficients: Vec<f64>,
-    /// The logarithm of the likelihood, without the first `d` observations.
+    /// The log-likelihood, without the first `d` observations.
     pub log_likelihood: f64,
-    /// Observations that the likelihood counts.
+    /// Number of observations in the likelihood.
     pub samples: usize,
     state: Vec<f64>,
     covariance: Vec<Vec<f64>>,
 }
 
-/// Fits an order to a series; NaN and what else is not usable counts as missing.
+/// Fits a model of this order. NaN and other unusable values count as missing.
 ///
 /// Regressors are columns as long as the series; the constant is added here. `None` when there are
-/// not more observations than parameters, when the regressors depend on each other, or when the
-/// likelihood has no maximum, as on a series that the model explains without rest.
+/// not more observations than parameters, when the regressors are linearly dependent, or when the
+/// likelihood has no maximum, as for a series that the model fits without residuals.
 pub fn fit(series: &[f64], regressors: &[Vec<f64>], order: ArimaOrder) -> Option<ArimaFit> {
     let order = ArimaOrder::new(order.p, order.d, order.q);
     let prepared = CentredArimaData::new(series, regressors, order)?;
@@ -69,7 +69,7 @@ pub fn fit(series: &[f64], regressors: &[Vec<f64>], order: ArimaOrder) -> Option
     prepared.to_fit(order, candidate, judged)
 }
 
-/// Parameters of a model that was fitted elsewhere.
+/// Parameters of a model that was fitted by other software.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArimaParams<'a> {
     /// The constant (when nothing is differenced), then one coefficient per regressor.
@@ -82,9 +82,9 @@ pub struct ArimaParams<'a> {
     pub variance: f64,
 }
 
-/// The log-likelihood that a series has under given parameters, as [`fit`] counts it.
+/// The log-likelihood of a series for given parameters, with the definition of [`fit`].
 ///
-/// `None` where the parameters are not those of a stationary process of that order.
+/// `None` where the parameters do not describe a stationary process of that order.
 pub fn log_likelihood_at(
     series: &[f64],
     regressors: &[Vec<f64>],
@@ -113,7 +113,7 @@ pub fn log_likelihood_at(
     fit.log_likelihood_after(series, regressors, order.d).map(|(value, _)| value)
 }
 
-/// The data as the filter gets it: centred when a constant takes the centre up anyway.
+/// The data for the filter: centred when there is a constant, which absorbs the centre.
 struct CentredArimaData {
     data: ArimaData,
     centre: f64,
@@ -190,7 +190,7 @@ impl CentredArimaData {
     }
 }
 
-/// One process that the search looks at; without differences, its variance follows.
+/// One process that the search evaluates; without differences its variance follows from the data.
 struct ArimaTrial {
     order: ArimaOrder,
     ar: Vec<f64>,
@@ -230,7 +230,7 @@ impl ArimaTrial {
         let (variance, log_likelihood) = if let Some(variance) = self.variance {
             (variance, log_likelihood(count, log_spread, squares))
         } else {
-            // The start is in units of the variance, too: its best value is the mean square.
+            // The start is in units of the variance, too, so the best variance is the mean square.
             let variance = squares / count as f64;
             if variance < 1e-200 {
                 return None;
@@ -262,12 +262,12 @@ impl ArimaFit {
         self.parameter_count() as f64 * (self.samples as f64).ln() - 2.0 * self.log_likelihood
     }
 
-    /// Estimated numbers.
+    /// Number of estimated parameters.
     pub fn parameter_count(&self) -> usize {
         self.order.p + self.order.q + self.coefficients.len() + 1
     }
 
-    /// The log-likelihood of the observations after the first `burn`, and how many they are.
+    /// The log-likelihood without the first `burn` observations, and the number of observations.
     pub(super) fn log_likelihood_after(
         &self,
         series: &[f64],
@@ -288,9 +288,9 @@ impl ArimaFit {
         value.is_finite().then_some((value, moments.count))
     }
 
-    /// The means and standard errors of the next `horizon` values.
+    /// Means and standard errors of the next `horizon` values.
     ///
-    /// `future` holds one column per regressor; where it ends, its last value goes on.
+    /// `future` has one column per regressor; its last value is repeated.
     pub fn forecast(&self, horizon: usize, future: &[Vec<f64>]) -> Vec<(f64, f64)> {
         let order = self.order;
         for_size!(order, forecast_sized(self, horizon, future))
@@ -300,7 +300,7 @@ impl ArimaFit {
         ArimaProcess { order: self.order, ar: &self.ar, ma: &self.ma, variance: self.variance }
     }
 
-    /// What the constant and the regressors explain of one observation.
+    /// The part of one observation that the constant and the regressors explain.
     fn regression_part(&self, regressors: impl Iterator<Item = f64>) -> f64 {
         let (constant, slopes) = if self.order.has_constant() {
             (self.coefficients[0], &self.coefficients[1..])

@@ -1,14 +1,14 @@
-//! Where the search for the best process starts: conditional least squares.
+//! Computes the starting point of the search: conditional least squares.
 //!
-//! The way of Hannan and Rissanen (1982), as statsmodels does it: the residuals of a long
-//! autoregression stand in for the shocks. Invariant: what is given is stationary and invertible.
+//! This is the method of Hannan and Rissanen (1982), as statsmodels has it: the residuals of a long
+//! autoregression are used for the shocks. Invariant: the guess is stationary and invertible.
 
 use super::likelihood::{ArimaData, difference};
 use super::order::ArimaOrder;
 use super::polynomial::to_unconstrained;
 use crate::stats::least_squares::{DesignMatrix, solve};
 
-/// A first guess.
+/// The starting point.
 #[derive(Debug, Clone)]
 pub(super) struct ArimaInitialGuess {
     pub(super) ar: Vec<f64>,
@@ -16,7 +16,7 @@ pub(super) struct ArimaInitialGuess {
     pub(super) variance: f64,
 }
 
-/// The guess for a series; zeros where least squares has no answer or not a stationary one.
+/// The guess for a series; zeros where least squares has no solution, or none that is stationary.
 pub(super) fn guess_initial_values(order: ArimaOrder, data: &ArimaData) -> ArimaInitialGuess {
     let errors = regression_errors(order, data);
     let (ar, ma, variance) = conditional_least_squares(order, &errors).unwrap_or_else(|| {
@@ -31,7 +31,7 @@ pub(super) fn guess_initial_values(order: ArimaOrder, data: &ArimaData) -> Arima
     ArimaInitialGuess { ar, ma, variance: variance.max(1e-10) }
 }
 
-/// What the regressors leave of the differenced series, without what is missing.
+/// The residuals of the differenced series against the regressors, without missing values.
 fn regression_errors(order: ArimaOrder, data: &ArimaData) -> Vec<f64> {
     let series = difference(&data.series, order.d);
     let kept: Vec<usize> = (0..series.len()).filter(|row| !series[*row].is_nan()).collect();
@@ -81,7 +81,7 @@ fn conditional_least_squares(
     if errors.len() <= first {
         return None;
     }
-    // Shocks stand at the place of their observation; the first ones are unknown and not used.
+    // Shocks have the index of their observation; the first ones are unknown and not used.
     let mut shocks = vec![0.0; long];
     if order.q > 0 {
         let matrix =

@@ -1,8 +1,8 @@
 //! The exact Gaussian likelihood of a series with regressors under an ARIMA process.
 //!
-//! Searching for the best process belongs to [`mod@super::fit`]. Invariant: the regression
-//! coefficients are always the best ones for the process at hand (generalised least squares), so
-//! that the search never has to look for them.
+//! [`mod@super::fit`] searches for the best process. Invariant: the regression coefficients are
+//! always the best ones for the given process (generalised least squares), so that the search does
+//! not include them.
 
 use super::filter::{ArimaProcess, KalmanFilter};
 use crate::stats::describe::is_usable;
@@ -15,18 +15,18 @@ pub(super) struct ArimaData {
     pub(super) regressors: Vec<Vec<f64>>,
 }
 
-/// The surprises of a whole series, summed up.
+/// Sums over the innovations of a whole series.
 #[derive(Debug, Clone)]
 pub(super) struct InnovationMoments {
-    /// Observations that counted.
+    /// Number of observations included.
     pub(super) count: usize,
-    /// Σ ln F.
+    /// Σ ln F, where F is the innovation variance.
     pub(super) log_spread: f64,
-    /// Σ v·vᵀ / F over the columns, the series first.
+    /// Σ v·vᵀ / F over the columns, where v are the innovations; the series comes first.
     pub(super) cross: Vec<Vec<f64>>,
 }
 
-/// Where the filter stands after the last observation.
+/// The filter's state after the last observation.
 #[derive(Debug, Clone)]
 pub(super) struct FinalFilterState {
     /// The state of each column, the series first.
@@ -34,7 +34,7 @@ pub(super) struct FinalFilterState {
     pub(super) covariance: Vec<Vec<f64>>,
 }
 
-/// Calls a function for the state size of an order.
+/// Calls a function with the constants of an order's state size.
 macro_rules! for_size {
     ($order:expr, $function:ident ( $($argument:expr),* )) => {
         match ($order.d, $order.span()) {
@@ -61,7 +61,7 @@ impl ArimaData {
     }
 }
 
-/// Filters all columns; the first `burn` rows move the state but do not count.
+/// Filters all columns; the first `burn` rows update the state but are not included in the sums.
 pub(super) fn run_filter(
     process: &ArimaProcess<'_>,
     diffuse: f64,
@@ -84,7 +84,7 @@ fn filtered_sized<const K: usize, const D: usize>(
     let mut innovations = vec![0.0; columns];
     let mut cross = vec![vec![0.0; columns]; columns];
     let mut count = 0;
-    // Logarithms are slow: multiply as long as the product stays in range.
+    // Logarithms are slow: variances are multiplied as long as the product stays in range.
     let (mut log_spread, mut product) = (0.0, 1.0_f64);
     for (row, value) in data.series.iter().enumerate() {
         if value.is_nan() {
@@ -136,7 +136,7 @@ fn filtered_sized<const K: usize, const D: usize>(
 }
 
 impl InnovationMoments {
-    /// The best regression coefficients, and what they leave of Σ v² / F.
+    /// The best regression coefficients, and the remaining Σ v² / F.
     pub(super) fn solve_regression(&self) -> Option<(Vec<f64>, f64)> {
         let total = self.cross[0][0];
         if self.cross.len() == 1 {

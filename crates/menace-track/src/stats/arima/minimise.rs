@@ -1,20 +1,20 @@
 //! Finds a minimum of a smooth function of a few numbers.
 //!
-//! Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) with central differences and Armijo's
-//! rule (Nocedal and Wright, *Numerical Optimization*, 2006, chapter 6). Invariant: the answer is
+//! Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) with numerical gradients and Armijo's
+//! rule (Nocedal and Wright, *Numerical Optimization*, 2006, chapter 6). Invariant: the result is
 //! never worse than the start.
 
-/// How exact the answer has to be.
+/// The required precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchPrecision {
-    /// Good enough to compare one start with another: few steps, one-sided slopes.
+    /// Good enough to compare starting points: few steps, one-sided differences.
     Coarse,
-    /// The minimum.
+    /// The minimum itself.
     Fine,
 }
 
 impl SearchPrecision {
-    /// Steps after which the search ends wherever it is.
+    /// The most steps.
     fn max_steps(self) -> usize {
         match self {
             Self::Coarse => 30,
@@ -22,7 +22,7 @@ impl SearchPrecision {
         }
     }
 
-    /// The slope below which a point counts as flat.
+    /// The gradient below which a point counts as a minimum.
     fn gradient_tolerance(self) -> f64 {
         match self {
             Self::Coarse => 1e-4,
@@ -31,19 +31,19 @@ impl SearchPrecision {
     }
 }
 
-/// The gain, against the value, below which two steps in a row end the search.
+/// The relative gain below which two steps in a row end the search.
 const MIN_RELATIVE_GAIN: f64 = 1e-14;
-/// The slope above which a search that gains nothing forgets what it knows and tries once more.
+/// The gradient above which a search without progress resets its Hessian and tries once more.
 const RESTART_GRADIENT: f64 = 1e-6;
 
-/// A search under way: where it stands, and what it knows of the ground.
+/// The state of a search: the present point and the estimated curvature.
 #[derive(Debug, Clone)]
 pub(super) struct BfgsSearch {
     pub(super) point: Vec<f64>,
     pub(super) lowest_value: f64,
-    /// The inverse of the Hessian, as far as it is known.
+    /// The estimate of the inverse Hessian.
     inverse_hessian: Vec<Vec<f64>>,
-    /// Whether nothing is known of it yet.
+    /// Whether the estimate is still the identity.
     is_reset: bool,
 }
 
@@ -57,7 +57,7 @@ impl BfgsSearch {
         }
     }
 
-    /// Goes down from where it stands; a rough search can be gone on with finely.
+    /// Descends from the present point; a coarse search can be continued with fine precision.
     pub(super) fn descend(
         &mut self,
         value: &mut dyn FnMut(&[f64]) -> f64,
@@ -106,7 +106,8 @@ impl BfgsSearch {
                 0
             };
             if idle >= 2 {
-                // On a slope, what was learnt far away, or roughly, may be all that is in the way.
+                // On a slope, a Hessian that was estimated far away, or coarsely, may be what
+                // prevents progress.
                 let is_steep = slope.iter().any(|part| part.abs() > RESTART_GRADIENT);
                 if precision == SearchPrecision::Coarse || is_second || !is_steep {
                     break;
@@ -123,7 +124,7 @@ impl BfgsSearch {
     }
 }
 
-/// A step along the direction that gains enough; `None` if none does.
+/// A step along the direction that gains enough; `None` if there is none.
 fn line_search(
     point: &[f64],
     lowest: f64,
@@ -140,7 +141,7 @@ fn line_search(
         if reached.is_finite() && reached <= lowest + 1e-4 * length * descent {
             return Some((next, reached));
         }
-        // The parabola through both values and the slope says where the lowest point should be.
+        // The minimum of the parabola through both values and the slope.
         let parabola = -descent * length * length / (2.0 * (reached - lowest - descent * length));
         length = if parabola.is_finite() {
             parabola.clamp(0.1 * length, 0.5 * length)
@@ -151,7 +152,7 @@ fn line_search(
     None
 }
 
-/// One-sided differences where the way down is all that is wanted, else central ones.
+/// One-sided differences for coarse precision, else central ones.
 fn gradient(
     point: &[f64],
     here: f64,
@@ -182,7 +183,7 @@ fn gradient(
         .collect()
 }
 
-/// The update of the inverse Hessian, left out where it would lose its sign.
+/// Updates the inverse Hessian; skipped where it would not stay positive definite.
 fn update_inverse_hessian(inverse: &mut [Vec<f64>], step: &[f64], change: &[f64], fresh: bool) {
     let along = dot(step, change);
     if along <= 1e-12 * dot(step, step).sqrt() * dot(change, change).sqrt() {

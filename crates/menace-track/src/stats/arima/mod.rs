@@ -2,8 +2,8 @@
 //!
 //! The model is statsmodels' `ARIMA`: a regression (with a constant when nothing is differenced)
 //! whose errors follow an ARIMA process in Harvey's state space form, started from its stationary
-//! distribution, with an approximately diffuse start for the differenced part. Deciding when a
-//! series is worth a model belongs to [`super::forecast`]. Invariant: an [`ArimaFit`] holds finite
+//! distribution, with an approximately diffuse start for the differenced part. [`super::forecast`]
+//! decides when a series is long enough for a model. Invariant: an [`ArimaFit`] holds finite
 //! numbers only.
 
 mod filter;

@@ -1,26 +1,27 @@
 //! Further starting points for the search: a likelihood may have several local maxima.
 //!
-//! Climbing belongs to [`super::minimise`]. Invariant: the first point is the guess itself, and how
-//! many follow depends on the length of the series and the order only.
+//! [`super::minimise`] does the search. Invariant: the first point is the guess itself, and the
+//! number of others depends on the length of the series and the order only.
 
 use super::minimise::{BfgsSearch, SearchPrecision};
 use super::order::ArimaOrder;
 
-/// What the other starts have in place of lags: partial autocorrelations of ±0.57, before they are
+/// Coordinates of the other starting points: partial autocorrelations of ±0.57 before they are
 /// bounded.
 const SIDE_START_OFFSET: f64 = 0.65;
-/// The same near the edge, ±0.94, where trends and cycles are.
+/// Coordinates near the edge, ±0.94, where trends and cycles are.
 const EDGE_START_OFFSET: f64 = 1.75;
-/// Observations times further starts: long series have one clear hill and cost more to climb.
+/// The most observations times starting points: on long series each search costs more, and the
+/// likelihood has one clear maximum.
 const MAX_START_OBSERVATIONS: usize = 1_500;
-/// Hills that are climbed to the top, if they are about equally high.
+/// The most searches that are refined, among those with about the same value.
 const MAX_REFINED_STARTS: usize = 6;
-/// How much lower, per observation, a half-climbed hill may be and still turn out the highest.
+/// How much worse, per observation, a coarse search may be and still be refined.
 const REFINE_VALUE_MARGIN: f64 = 0.05;
-/// Points closer than this are on the same hill.
+/// Points closer than this belong to the same optimum.
 const SAME_OPTIMUM_DISTANCE: f64 = 0.05;
 
-/// The lowest value that searches from the guess and from around it lead to.
+/// The lowest value that searches from the guess and from points around it reach.
 pub(super) fn minimise_from_many_starts(
     order: ArimaOrder,
     guess: &[f64],
@@ -58,7 +59,7 @@ pub(super) fn minimise_from_many_starts(
     best
 }
 
-/// Searches that have not begun, from points around the guess, the likeliest first.
+/// Searches that have not begun, from points around the guess, the most likely first.
 fn other_starts(
     order: ArimaOrder,
     guess: &[f64],
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_higher_of_two_hills_is_found_from_the_lower_one() {
-        // Two valleys, of which the one on the other side of zero is deeper.
+        // Two minima, of which the one on the other side of zero is lower.
         let mut valleys = |at: &[f64]| {
             let near = -0.5 * (-(at[0] - 1.0).powi(2) * 4.0).exp();
             let far = -(-(at[0] + 1.0).powi(2) * 4.0).exp();

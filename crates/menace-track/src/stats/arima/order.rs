@@ -1,6 +1,6 @@
-//! How many lags, differences and shocks a model has, and which of them are tried.
+//! The order of a model, and the orders that are tried.
 //!
-//! Judging them belongs to [`super::select`]. Invariant: no order is beyond what the filter holds.
+//! [`super::select`] compares them. Invariant: no order is larger than the filter supports.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl ArimaOrder {
     /// The most differences.
     pub const MAX_DIFFERENCES: usize = 2;
 
-    /// The order, cut down to what can be fitted.
+    /// The order, reduced to what can be fitted.
     pub fn new(p: usize, d: usize, q: usize) -> Self {
         Self { p: p.min(Self::MAX_LAGS), d: d.min(Self::MAX_DIFFERENCES), q: q.min(Self::MAX_LAGS) }
     }
@@ -38,7 +38,7 @@ impl ArimaOrder {
         self.d == 0
     }
 
-    /// Estimated numbers: coefficients, constant, variance.
+    /// Number of estimated parameters: coefficients, constant, variance.
     pub fn parameter_count(self) -> usize {
         self.p + self.q + usize::from(self.has_constant()) + 1
     }

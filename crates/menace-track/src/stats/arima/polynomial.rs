@@ -1,14 +1,14 @@
 //! Lag polynomials whose roots stay outside the unit circle.
 //!
-//! Monahan's (1984) way: partial autocorrelations in (−1, 1) on one side, coefficients on the
-//! other. A hyperbolic tangent brings any number into that range: a maximum at its edge is then a
-//! few steps away. Invariant: coefficients made here are stationary.
+//! Monahan's (1984) transformation between partial autocorrelations in (−1, 1) and coefficients. A
+//! hyperbolic tangent maps any real number to that range, so that a maximum near its edge is only a
+//! few steps away. Invariant: the resulting coefficients are stationary.
 
 /// Coefficients φ of a stationary 1 − φ₁L − … from any real numbers.
 pub(super) fn to_stationary(free: &[f64]) -> Vec<f64> {
     let mut coefficients: Vec<f64> = Vec::with_capacity(free.len());
     for value in free {
-        // Statsmodels' sign: a positive number gives a negative coefficient.
+        // Statsmodels' sign convention: a positive number gives a negative coefficient.
         let partial = -value.tanh();
         let before = coefficients.clone();
         for (place, coefficient) in coefficients.iter_mut().enumerate() {
@@ -19,8 +19,7 @@ pub(super) fn to_stationary(free: &[f64]) -> Vec<f64> {
     coefficients
 }
 
-/// The numbers that [`to_stationary`] turns into these coefficients; `None` if they are not
-/// stationary.
+/// The inverse of [`to_stationary`]; `None` for coefficients that are not stationary.
 pub(super) fn to_unconstrained(coefficients: &[f64]) -> Option<Vec<f64>> {
     let mut left = coefficients.to_vec();
     let mut numbers = Vec::with_capacity(left.len());

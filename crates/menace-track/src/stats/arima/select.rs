@@ -1,15 +1,15 @@
 //! Selects the ARIMA order that fits a series best.
 //!
-//! Akaike's criterion decides, Schwarz's breaks ties. Invariant: all orders are judged on the same
-//! observations, those after the most differences of the grid; else the criterion would depend on
-//! the unit of the series.
+//! Akaike's criterion decides, Schwarz's breaks ties. Invariant: all orders are compared on the
+//! same observations, those after the most differences of the grid; otherwise the criterion would
+//! depend on the unit of the series.
 
 use serde::{Deserialize, Serialize};
 
 use super::fit::{ArimaFit, fit};
 use super::order::{ArimaOrder, ArimaOrderGrid};
 
-/// Criteria no further apart than this are a tie.
+/// Criteria that differ by no more than this are tied.
 pub const AIC_TIE_TOLERANCE: f64 = 1e-3;
 
 /// One order that was tried.
@@ -19,11 +19,11 @@ pub struct ArimaCandidate {
     pub order: ArimaOrder,
     /// Akaike's criterion on the common observations.
     pub aic: f64,
-    /// Schwarz's criterion on them.
+    /// Schwarz's criterion on the common observations.
     pub bic: f64,
 }
 
-/// The chosen model, and what it was chosen from.
+/// The chosen model, and all candidates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArimaSelection {
     /// The model of the best order.
@@ -60,7 +60,8 @@ pub fn select_order(
     Some(ArimaSelection { fit, candidates })
 }
 
-/// The place of the best; of those that Akaike's criterion does not tell apart, Schwarz's decides.
+/// The index of the best candidate: Schwarz's criterion decides among those that are tied in
+/// Akaike's.
 fn best_candidate(candidates: &[ArimaCandidate]) -> Option<usize> {
     let lowest = candidates.iter().map(|candidate| candidate.aic).min_by(f64::total_cmp)?;
     let tied =
@@ -81,7 +82,7 @@ mod tests {
         let (large, small) = (candidate(2, 10.0, 16.0), candidate(1, 10.0, 14.0));
         assert_eq!(best_candidate(&[large, small]), Some(1));
         assert_eq!(best_candidate(&[small, large]), Some(0));
-        // Within the tie, a little more is no worse.
+        // A tied candidate is chosen even if its AIC is slightly higher.
         let near = candidate(1, 10.0 + 0.9 * AIC_TIE_TOLERANCE, 14.0);
         assert_eq!(best_candidate(&[large, near]), Some(1));
     }

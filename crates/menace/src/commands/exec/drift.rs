@@ -1,10 +1,10 @@
-//! Given arguments, changed as if the schema of the data had changed.
+//! Applies the `schema_drift` fault to given arguments.
 
 use menace_model::{Seed, Value};
 use menace_scenario::input::drift;
 use menace_scenario::preset::Preset;
 
-/// Changes them if the preset wants that and they have keys, and tells either way.
+/// Changes the arguments if the preset has the fault and they have keys; reports what was done.
 pub(super) fn drift_arguments(
     preset: &Preset,
     seed: Seed,
@@ -21,7 +21,7 @@ pub(super) fn drift_arguments(
             has_changed = true;
         }
     }
-    // A key that is gone may have held what another argument refers to.
+    // A dropped key may have held the value that another argument refers to.
     let values = new_args.iter().chain(new_kwargs.iter().map(|(_, value)| value));
     if !has_changed || Value::check_labels(values).is_err() {
         tracing::info!("schema_drift: no argument has keys that could drift; they stay as given");

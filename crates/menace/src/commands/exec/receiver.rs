@@ -1,7 +1,7 @@
-//! The instance that a method is called on, when the user gives none.
+//! Builds the receiver of a method when the user gives none.
 //!
-//! Made from the section's construction plan as long as nothing has to be invented; inventing
-//! arguments belongs to `menace-scenario`.
+//! It follows the section's construction plan as long as all arguments are known; `menace-scenario`
+//! invents arguments.
 
 use anyhow::{Error, anyhow};
 
@@ -70,15 +70,15 @@ fn blocked_reason(blocked: &ConstructionBlocker) -> String {
     }
 }
 
-/// What happens to arguments that were not given.
+/// How missing arguments are treated.
 #[derive(Clone, Copy, PartialEq)]
 enum MissingArguments {
     Refused,
-    /// For an example that shows the shape.
+    /// Replaced by placeholders, for an example in a message.
     Invented,
 }
 
-/// The value that a step of the plan makes; an error says what is missing.
+/// Builds the value of one step of the plan; an error names the missing arguments.
 fn build_instance(
     analysis: &Analysis,
     plan: &ConstructionPlan,
@@ -134,7 +134,7 @@ fn class_reference(analysis: &Analysis, class: &str) -> Option<PyReference> {
     })
 }
 
-/// Something of about the right type, to be replaced by the user.
+/// A placeholder of about the right type, which the user should replace.
 fn placeholder(param: &SignatureParam) -> Value {
     let kind = match &param.resolved {
         Some(TypeExpr::Name(name)) => name.as_str(),

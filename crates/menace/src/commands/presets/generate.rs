@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use menace_model::Seed;
+use menace_model::{Seed, format_count};
 use menace_scenario::preset::{self, CANONICAL_PROFILES, Preset, PresetRequest, PresetValues};
 use menace_settings::{PresetMode, Settings};
 use menace_store::files::write_atomic;
@@ -12,10 +12,8 @@ use menace_store::files::write_atomic;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::CommandContext;
 use crate::exit::CommandError;
-use crate::render::units::format_count;
+use crate::preset_files::{PresetLogArgs, read_profiles};
 use crate::render::{output, presets_table};
-
-use super::{PresetLogArgs, read_profiles};
 
 /// Make presets: of profiles, of chance, or of both.
 ///

@@ -9,10 +9,9 @@ use menace_scenario::preset::render_markdown;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
+use crate::preset_files::read_profiles;
 use crate::render::presets_json::ProfileListJson;
 use crate::render::{output, presets_table};
-
-use super::read_profiles;
 
 /// List every profile, and the words in a module's path that call for one.
 #[derive(Debug, Args)]

@@ -7,10 +7,9 @@ use clap::Args;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
+use crate::preset_files::read_profiles;
 use crate::render::presets_json::ProfileDetailJson;
 use crate::render::{output, presets_table};
-
-use super::read_profiles;
 
 /// Show one profile: every key that it sets, what that means and what holds it.
 #[derive(Debug, Args)]

@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 
+use menace_model::format_count;
 use menace_scenario::preset::{self, PresetOrigin};
 use menace_scenario::{ConfigError, ConfigProblem};
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
+use crate::preset_files::read_user_file;
 use crate::render::presets_json::PresetCheckJson;
-use crate::render::units::format_count;
 use crate::render::{output, presets_table};
-
-use super::read_user_file;
 
 /// Check a file of presets: what cannot be used, and what changes nothing.
 ///

@@ -8,8 +8,8 @@ use menace_settings::{PortNumber, Settings};
 use menace_source::Analysis;
 use menace_store::RunId;
 
-use crate::commands::report;
 use crate::exit::CommandError;
+use crate::report_page;
 use crate::servers::{self, ServerConfig};
 
 /// Dropping it closes the ports.
@@ -20,7 +20,7 @@ pub(super) struct LiveServers {
 }
 
 impl LiveServers {
-    /// Starts the servers that the settings name. A port that is taken is an error before the first
+    /// Starts the servers that the settings request. A port in use is an error before the first
     /// call.
     pub(super) fn start(settings: &Settings) -> Result<Self, CommandError> {
         let data_source = servers::open_data_source(settings);
@@ -59,8 +59,7 @@ impl LiveServers {
     /// the results are in the store.
     pub(super) fn write_report(&self, run: &RunId, analysis: &Analysis) -> Option<PathBuf> {
         let file = self.data_source.data_dir().join("report.html");
-        let graph = report::build_import_graph(analysis);
-        match report::write_report(&self.data_source, &run.0, Some(&graph), &file) {
+        match report_page::write(&self.data_source, &run.0, Some(analysis), &file) {
             Ok(()) => Some(file),
             Err(CommandError::Request(error) | CommandError::Internal(error)) => {
                 tracing::warn!("cannot write the report: {error:#}");
@@ -72,7 +71,7 @@ impl LiveServers {
 }
 
 /// One exporter per port. The dashboard serves all gauges at `/metrics`, so its port needs no
-/// exporter; a port that is set for several exporters serves all gauges.
+/// exporter; a port that several exporters share serves all gauges.
 fn merge_exporters(
     dashboard: Option<u16>,
     wanted: impl IntoIterator<Item = (Option<u16>, MetricsEndpoint, &'static str)>,

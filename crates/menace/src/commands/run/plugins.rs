@@ -7,7 +7,7 @@ use menace_model::CallLimits;
 use crate::context::CommandContext;
 use crate::exit::CommandError;
 
-/// None when the settings name none.
+/// `None` when the settings name no plugins.
 pub(super) fn find_metric_plugins(
     context: &CommandContext,
     isolation: &PluginIsolation,

@@ -11,8 +11,8 @@ use menace_scenario::preset::{
 };
 use menace_settings::Settings;
 
-use crate::commands::presets;
 use crate::exit::CommandError;
+use crate::preset_files;
 
 #[derive(Debug)]
 pub(super) struct RunPresetSources {
@@ -24,15 +24,15 @@ pub(super) struct RunPresetSources {
 impl RunPresetSources {
     pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, CommandError> {
         let read = |file: &PathBuf| {
-            let text = presets::read_user_file(file)?;
+            let text = preset_files::read_user_file(file)?;
             Ok(PresetFile { name: file.display().to_string(), text })
         };
         let files = files.iter().map(read).collect::<Result<_, CommandError>>()?;
-        let profiles = presets::read_profiles(settings, &[])?;
+        let profiles = preset_files::read_profiles(settings, &[])?;
         profiles
             .check_keywords(&settings.presets.profiles_by_keyword())
             .map_err(CommandError::request)?;
-        let recordings = presets::read_recordings(settings)?.into();
+        let recordings = preset_files::read_recordings(settings)?.into();
         Ok(Self { files, profiles, recordings })
     }
 

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use menace_loop::cycle::{RunEvent, RunObserver};
-use menace_model::SectionId;
-
-use crate::render::units::format_count;
+use menace_model::{SectionId, format_count};
 
 /// Fits 80 columns with any numbers: the count of calls is shown by the bar only.
 const BAR_TEMPLATE: &str = "{prefix} {wide_bar} {rate}, {msg}{left}";
@@ -28,9 +26,9 @@ pub(super) struct RunProgressBar {
 /// Counts so far.
 #[derive(Debug, Default)]
 struct RunProgressCounts {
-    /// Of the cycle.
+    /// Number of sections in the cycle.
     planned_sections: usize,
-    /// Of the current stage.
+    /// Sections called in the current stage.
     called_sections: HashSet<SectionId>,
     failures: usize,
 }

@@ -18,7 +18,7 @@ const MAX_CANDIDATES_PER_FAILURE: usize = 200;
 const RUN_TIME_DIVISOR: u32 = 20;
 const MIN_SHRINK_TIME: Duration = Duration::from_secs(1);
 const MAX_SHRINK_TIME: Duration = Duration::from_secs(5);
-/// A call that takes longer, such as one that hangs, is left to `menace shrink`.
+/// Failures whose call takes longer, such as hangs, are left to `menace shrink`.
 const MAX_CALL_MS: f64 = 500.0;
 
 /// Shrinks the first new failures and stores the results. Errors here do not fail the run.
