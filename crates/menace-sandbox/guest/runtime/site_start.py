@@ -1,8 +1,9 @@
-"""Does the work of `site` when the first code of the guest's runs: `.pth` files, `sitecustomize`.
+"""Does the work of `site`: `.pth` files, `sitecustomize`.
 
-Python is started with `-S`, by the base installation of its environment. So that code is subject
-to the limits of an import, is watched by the audit hook, and finds the harness with its references
-taken. Afterwards the interpreter is as if Python itself had run `site`.
+Python is started with `-S`, by the base installation of its environment, so that this code finds
+the harness with its references taken. That of an environment of the repository runs when the first
+code of the guest's does: under the limits of an import, and watched by the audit hook. Afterwards
+the interpreter is as if Python itself had run `site`.
 """
 
 from __future__ import annotations
@@ -41,14 +42,16 @@ class SiteStart:
 
     def enter(self, audit: Audit) -> None:
         """Makes this the interpreter that the guest's code usually has; in guest mode."""
-        self.is_pending = False
-        if sys.flags.no_site:
-            self._run_site()
-            # Python lists these when it looks for modules, whether it may or not.
-            audit.search_path = frozenset([path for path in sys.path if type(path) is str])
+        self.run()
+        # Python lists these when it looks for modules, whether it may or not.
+        audit.search_path = frozenset([path for path in sys.path if type(path) is str])
         sys.path[:0] = self.import_roots
 
-    def _run_site(self) -> None:
+    def run(self) -> None:
+        """What Python itself would have done at its start."""
+        self.is_pending = False
+        if not sys.flags.no_site:
+            return
         # Other interpreters are started with these flags, and need their `site`.
         _sys.flags = _flags_with_site()
         if self.executable is not None:

@@ -132,6 +132,8 @@ class Zygote:
         """Prepares the interpreter before any code of the guest is loaded."""
         self.repo = message["repo"].rstrip("/") + "/"
         self.site = SiteStart(message["executable"], message["environment"])
+        if message["trusts_site"]:
+            self.site.run()
         self.import_hooks = import_hooks = ImportHooks()
         self.seeding = RandomSeed(message["seed"], import_hooks)
         if message["freeze_time"] is not None:
@@ -155,7 +157,10 @@ class Zygote:
 
     def set_import_path(self, message: dict) -> None:
         """Sets the first entries of `sys.path`, before any code of the guest is loaded."""
-        self.site.import_roots = message["sys_path"]
+        if self.site.is_pending:
+            self.site.import_roots = message["sys_path"]
+        else:
+            sys.path[:0] = message["sys_path"]
 
     def import_guest(self, message: dict) -> None:
         """Imports the module whose sections will be called."""

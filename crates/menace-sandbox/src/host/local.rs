@@ -166,6 +166,7 @@ impl SandboxStarter {
                 program: path(&interpreter.program),
                 executable: path(&interpreter.executable),
                 environment: interpreter.environment().map(path),
+                trusts_site: interpreter.trusts_site,
             },
             needs: interpreter.needs.clone(),
             harness: self.harness.contents.clone(),

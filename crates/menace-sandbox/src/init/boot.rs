@@ -307,6 +307,7 @@ impl SandboxBoot<'_> {
             freeze_time: self.config.spec.freeze_time,
             executable: &self.resolve(&self.config.python.executable),
             environment: environment.as_deref(),
+            trusts_site: self.config.python.trusts_site,
         };
         (setup.encode(), allowed_paths)
     }

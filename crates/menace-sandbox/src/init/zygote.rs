@@ -297,7 +297,7 @@ impl ZygoteProgram<'_> {
     fn build_arguments(&self) -> Result<Vec<CString>, InitError> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         // Not `-I`: it would ignore PYTHONHASHSEED. Init sets the environment, and the harness
-        // takes its own directory off the path. With `-S`, no `.pth` file runs before the limits.
+        // takes its own directory off the path. With `-S`, no `.pth` file runs before the harness.
         [
             text(&self.python),
             "-s".to_owned(),

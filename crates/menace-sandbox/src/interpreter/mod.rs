@@ -95,6 +95,9 @@ pub struct PythonInterpreter {
     pub origin: InterpreterOrigin,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// The repository has no part in what `site` runs: `.pth` files, `sitecustomize`.
+    #[serde(skip)]
+    pub(crate) trusts_site: bool,
     #[serde(skip)]
     compiled: Vec<(String, Vec<u8>)>,
 }
@@ -195,6 +198,7 @@ impl PythonInterpreter {
             real: found.real_path,
             version: described.version,
             implementation: described.implementation,
+            trusts_site: !found.venv.as_ref().is_some_and(|venv| venv.untrusted),
             prefix: described.prefix,
             base_prefix: described.base_prefix,
             paths: described.paths,

@@ -165,7 +165,7 @@ mod tests {
         let fixture = TrustFixture::new();
         let system = fs::canonicalize("/usr/bin/python3").unwrap();
         assert!(fixture.trusts(&system) && fixture.trusts(Path::new("/usr/bin")));
-        // Every user can write to `/tmp`, and what is beside the checkout has no known owner.
+        // Every user can write to `/tmp`, and what is beside the checkout may have come with it.
         assert!(!fixture.trusts(&fixture.program("beside/python3")));
         assert!(!fixture.trusts(&fixture.at("beside")));
         assert!(!fixture.trusts(Path::new("/tmp")) && !fixture.trusts(Path::new("/etc")));
@@ -195,6 +195,6 @@ mod tests {
         assert!(!fixture.trusts(&fixture.program("home/downloads/python3.12")));
         let versions = fixture.at("home/.local/share/uv/python");
         fs::set_permissions(&versions, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(!fixture.trusts(&managed), "any user could have put it there");
+        assert!(!fixture.trusts(&managed), "another user could have put it there");
     }
 }

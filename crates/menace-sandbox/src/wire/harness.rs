@@ -152,6 +152,8 @@ pub(crate) struct HarnessSetup<'a> {
     pub executable: &'a Path,
     /// The virtual environment of that.
     pub environment: Option<&'a Path>,
+    /// The repository has no part in what `site` runs.
+    pub trusts_site: bool,
 }
 
 impl HarnessSetup<'_> {
@@ -185,6 +187,8 @@ impl HarnessSetup<'_> {
             Some(directory) => out.write_str(&directory.to_string_lossy()),
             None => out.write_none(),
         }
+        out.write_str("trusts_site");
+        out.write_bool(self.trusts_site);
         out.write_str("caps");
         out.open_dict();
         for (name, value) in DESCRIPTION_CAPS {

@@ -43,6 +43,8 @@ pub(crate) struct PythonProgram {
     pub executable: PathBuf,
     /// The virtual environment.
     pub environment: Option<PathBuf>,
+    /// The repository has no part in what `site` runs.
+    pub trusts_site: bool,
 }
 
 impl InitConfig {

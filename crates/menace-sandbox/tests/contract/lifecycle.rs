@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -63,25 +63,11 @@ fn an_ended_session_leaves_nothing(tier: Tier) {
     assert_eq!(temporary(), Vec::<String>::new());
 }
 
-/// What `site` runs comes later; but Python cannot start without this package.
-fn run_while_python_starts(repo: &Path, code: &str) {
-    let package = repo.join("encodings");
-    fs::create_dir(&package).expect("ours");
-    let genuine = "import posix, sys\n\
-                   _version = 'python%d.%d' % sys.version_info[:2]\n\
-                   __path__[:] = [sys.base_prefix + '/lib/' + _version + '/encodings']\n\
-                   _source = posix.open(__path__[0] + '/__init__.py', posix.O_RDONLY)\n\
-                   exec(compile(posix.read(_source, 1 << 20), __path__[0], 'exec'))\n\
-                   posix.close(_source)\n";
-    fs::write(package.join("__init__.py"), format!("{genuine}{code}")).expect("ours");
-}
-
 /// They would not be in the control group.
 fn a_python_that_starts_processes_of_its_own_is_refused(tier: Tier) {
-    let startup = "if posix.fork() == 0:\n    posix.setsid()\n    \
-                   posix.execv('/bin/sleep', ['sleep', '60'])\n";
+    let startup = "import subprocess\nsubprocess.Popen(['sleep', '60'], start_new_session=True)\n";
     let bench = ContractBench::with_options(tier, GUEST, |options| {
-        run_while_python_starts(&options.repo, startup);
+        fs::write(options.repo.join("sitecustomize.py"), startup).expect("ours");
     });
     let mut spec = bench.spec();
     // Python is started in the repository.
@@ -330,11 +316,12 @@ fn a_spec_requested_twice_gets_a_spare(tier: Tier) {
     }
 }
 
-/// Init does not supervise what a start of Python left while a sandbox waits.
+/// Init does not supervise what `.pth` files started while a sandbox waits.
 fn threads_of_a_waiting_sandbox_are_stopped(tier: Tier) {
-    let startup = "import _thread, time\n_thread.start_new_thread(time.sleep, (60,))\n";
+    let startup = "import threading, time\n\
+                   threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n";
     let bench = ContractBench::with_options(tier, GUEST, |options| {
-        run_while_python_starts(&options.repo, startup);
+        fs::write(options.repo.join("sitecustomize.py"), startup).expect("ours");
     });
     let mut spec = bench.spec();
     spec.environment.push(("PYTHONPATH".to_owned(), ".".to_owned()));

@@ -90,6 +90,7 @@ class Guest:
             "freeze_time": None,
             "executable": None,
             "environment": None,
+            "trusts_site": False,
             "caps": CAPS,
         }
         message.update(setup)

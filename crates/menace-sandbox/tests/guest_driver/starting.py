@@ -155,9 +155,10 @@ def the_work_of_site_is_done_for_the_guest_as_python_does_it() -> None:
             expected = subprocess.check_output([python, "-s", "-B", "-c", script]).decode()
             setup: dict[str, Any] = {"executable": python, "environment": environment}
             base = os.path.realpath(python)
-            start = ["-s", "-S", "-B"]
-            with Guest(base, {"m.py": SITE_STATE}, "m", start=start, **setup) as one:
-                equal(one.call("m:f", [one.home])["value"]["value"], expected)
+            for trusts_site in (False, True):
+                setup.update(start=["-s", "-S", "-B"], trusts_site=trusts_site)
+                with Guest(base, {"m.py": SITE_STATE}, "m", **setup) as one:
+                    equal(one.call("m:f", [one.home])["value"]["value"], expected)
 
 
 @case

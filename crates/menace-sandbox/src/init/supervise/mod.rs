@@ -142,7 +142,7 @@ impl SandboxInit<'_> {
         running.map_or(Ok(()), |process| {
             Err(InitError::Refused(format!(
                 "Python itself starts a process, `{}`, before any module is imported: look at its \
-                 standard library",
+                 `sitecustomize.py` and at the `.pth` files in its site-packages",
                 process.name
             )))
         })
@@ -199,8 +199,9 @@ impl SandboxInit<'_> {
         Ok(done)
     }
 
-    /// Stops an interpreter with threads that were started before anything was imported: they have
-    /// no limits yet, and a waiting sandbox is not supervised. Returns whether there are any.
+    /// Stops an interpreter with threads that were started before anything was imported (by a
+    /// `.pth` file, say): they have no limits yet, and a waiting sandbox is not supervised. Returns
+    /// whether there are any.
     pub(super) fn stop_if_multithreaded(&self) -> Result<bool, InitError> {
         let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
         let is_multithreaded = tasks.map_or(true, |tasks| tasks.count() > 1);
