@@ -18,7 +18,7 @@ const MAX_RETRIES: u32 = 1;
 const RERUN_TIME_DIVISOR: u32 = 10;
 const MAX_RERUN_TIME: Duration = Duration::from_secs(10);
 /// How long after the end calls under way may take, before their sandboxes are ended.
-const CALL_GRACE: Duration = Duration::from_secs(1);
+const CALL_GRACE: Duration = Duration::from_millis(200);
 /// How often sandboxes are ended after that, until no call is under way.
 const END_INTERVAL: Duration = Duration::from_millis(100);
 

@@ -241,9 +241,6 @@ fn attach_through_overlay(
     if !holds_mounts(below)
         && mount(Some("system"), target, Some("overlay"), flags, Some(options.as_str())).is_ok()
     {
-        // The overlay keeps what it needs, and paths of the host are nothing for the guest.
-        umount2(below, MntFlags::MNT_DETACH)
-            .with_context(|| format!("cannot hide `{}`", tree.path.display()))?;
         return Ok(true);
     }
     let moved = sys::move_mount(below, target);
