@@ -21,6 +21,8 @@
 //! Invariant: nothing but [`SettingsSources::load`] touches the process environment or reads a
 //! file, and nothing but [`env_file`] and [`trusted_files`] writes one.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
 mod authority;
 mod choices;
 mod coherence;

@@ -5,9 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
+
 use super::{
     StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
-    parent_directory,
+    parent_directory, remove_file, rename_file,
 };
 
 /// Writes `content` to `path`: all of it or, whatever happens, nothing.
@@ -20,16 +22,16 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
         .set_len(0)
         .and_then(|()| file.write_all(content))
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&draft, path));
+        .and_then(|()| rename_file(&draft, path));
     if let Err(source) = written {
         // What was written so far would take space that others need.
-        let _ = fs::remove_file(&draft);
+        let _ = remove_file(&draft);
         return Err(StoreFileError::from_io("write", path, source));
     }
     // The new name is safe once the directory is.
     let directory = parent_directory(path);
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
+    UntrustedDir::open(directory)
+        .and_then(|directory| directory.sync())
         .map_err(|source| StoreFileError::from_io("write", directory, source))
 }
 

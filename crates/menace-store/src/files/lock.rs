@@ -3,7 +3,7 @@
 //! The lock goes with the process, however that ends. The file stays: removing it would let two
 //! processes hold locks on two files of one name.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
+    read_file,
 };
 
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
@@ -63,7 +64,7 @@ impl FileLock {
 }
 
 fn read_owner_pid(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = String::from_utf8(read_file(path).unwrap_or_default()).unwrap_or_default();
     // Whatever is in there is shown: nothing but a number will do.
     match text.trim().parse::<u32>() {
         Ok(pid) => pid.to_string(),

@@ -66,7 +66,7 @@ pub(crate) fn write_report(
 ) -> Result<(), CommandError> {
     let page = menace_serve::render_report(data_source, Some(run), graph)
         .map_err(CommandError::request)?;
-    menace_store::files::write_atomic(file, page.as_bytes())
+    menace_files::write_named_file(file, page.as_bytes())
         .with_context(|| format!("cannot write the report to `{}`", file.display()))
         .map_err(CommandError::Request)
 }

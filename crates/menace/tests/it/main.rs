@@ -1,5 +1,7 @@
 //! The commands as their users meet them: the real binary on copies of the fixtures.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod analyze;
 mod cache;
 mod conditions;
