@@ -22,6 +22,7 @@ mod program;
 mod reach;
 mod run;
 mod scanners;
+mod security_page;
 mod servers;
 mod settings;
 mod single_module;
