@@ -1,5 +1,7 @@
 //! Fingerprints everything that decides what an analysis says, so that no cache outlives it.
 
+#![allow(clippy::disallowed_methods, reason = "the sources of this very crate")]
+
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};

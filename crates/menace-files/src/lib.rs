@@ -10,9 +10,16 @@
 //! `..`. `openat2` checks that in the kernel; where it is missing, every component is opened on
 //! its own.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
+mod named;
 mod open;
 mod refusal;
 mod untrusted_dir;
 
+pub use named::{
+    check_named_file, open_file, open_named_to_append, open_parent, read_file, read_named_file,
+    read_named_text, write_named_file,
+};
 pub use refusal::{FileRefusal, FileType, refusal_of};
 pub use untrusted_dir::{UntrustedDir, UntrustedFile};

@@ -139,6 +139,11 @@ impl UntrustedDir {
         Ok(())
     }
 
+    /// Makes the names in it safe from a crash.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.handle)?)
+    }
+
     pub fn remove_file(&self, relative: &Path) -> io::Result<()> {
         let (parent, name) = self.open_parent(relative)?;
         Ok(unlinkat(&parent, &name, AtFlags::empty())?)

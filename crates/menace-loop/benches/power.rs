@@ -7,6 +7,7 @@
 //! Another benchmark suite, such as `fixtures/unseen`, or any repository can be named instead. A
 //! suite whose targets are missed ends with exit code 1.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::{BTreeMap, BTreeSet};

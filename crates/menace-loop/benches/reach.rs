@@ -11,6 +11,7 @@
 //! failures, `--without-learning` leaves out learned hints. Below [`MIN_PERCENT`] of the twenty,
 //! the exit code is 1.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::BTreeMap;

@@ -93,6 +93,7 @@ impl PluginFile {
 }
 
 /// The plugins at a path: the file itself, or the Python files in the directory, sorted.
+#[expect(clippy::disallowed_methods, reason = "only the user can name it")]
 pub(crate) fn find_files(path: &Path, origin: PluginOrigin) -> Result<Vec<PathBuf>, PluginError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -2,6 +2,7 @@
 //!
 //! Without the default test harness: the program itself becomes the init of its sandboxes.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a test without a harness prints its results")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
 //! The top-level modules use each other only as the table in `lib.rs` says.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@
 //! once. The benchmark fails when an answer, the first one included, takes longer than its limit,
 //! or the server uses more memory or writes more than allowed.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::BTreeMap;

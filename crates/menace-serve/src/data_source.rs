@@ -167,7 +167,7 @@ impl DataSource {
     /// The synergy weights that training has stored; `None` before that.
     pub(crate) fn weights(&self) -> ServeResult<Option<serde_json::Value>> {
         let path = self.locations.data_dir.join("synergy_weights.json");
-        match std::fs::read(&path) {
+        match menace_files::read_file(&path, MAX_WEIGHTS_BYTES) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(ServeError::Read { path, source }),
@@ -178,6 +178,8 @@ impl DataSource {
         &self.metrics_db
     }
 }
+
+const MAX_WEIGHTS_BYTES: u64 = 16 << 20;
 
 /// The opened value, after logging its notice.
 pub(crate) fn log_notice<T>((opened, notice): (T, Option<StoreNotice>)) -> T {

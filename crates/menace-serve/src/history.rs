@@ -146,10 +146,13 @@ impl<'de> Deserialize<'de> for LastHistoryEntry {
     }
 }
 
+/// A history of gigabytes is none.
+const MAX_HISTORY_BYTES: u64 = 1 << 30;
+
 impl RoiHistoryView {
     pub(crate) fn read(path: &Path) -> ServeResult<Self> {
         let cannot = |source| ServeError::Read { path: path.to_owned(), source };
-        let bytes = match fs::read(path) {
+        let bytes = match menace_files::read_file(path, MAX_HISTORY_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
@@ -259,8 +262,8 @@ impl ForecastPairs {
 /// Refuses a file that is no history: a name that was mistaken shows at once.
 pub fn check_history(path: &Path) -> ServeResult<()> {
     let not = |why: String| ServeError::NotRoiHistory { path: path.to_owned(), why };
-    let bytes =
-        fs::read(path).map_err(|source| ServeError::Read { path: path.to_owned(), source })?;
+    let bytes = menace_files::read_file(path, MAX_HISTORY_BYTES)
+        .map_err(|source| ServeError::Read { path: path.to_owned(), source })?;
     let parts: BTreeMap<String, &RawValue> =
         serde_json::from_slice(&bytes).map_err(|error| not(error.to_string()))?;
     if !parts.is_empty() && !parts.contains_key("roi_history") && !parts.contains_key("roi_deltas")

@@ -1,9 +1,9 @@
 //! Writes a fresh `.env`, never over an existing one.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
 use thiserror::Error;
 
 use crate::env_template;
@@ -23,13 +23,10 @@ pub enum EnvFileError {
 /// keys.
 pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
     let path = dir.join(".env");
-    let mut options = OpenOptions::new();
-    // `create_new` also refuses a dangling symbolic link, so nothing is written elsewhere.
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = match options.open(&path) {
-        Ok(file) => file,
+    let name = Path::new(".env");
+    let opened = UntrustedDir::open(dir).and_then(|dir| Ok((dir.create_new(name, 0o600)?, dir)));
+    let (mut file, dir) = match opened {
+        Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(EnvFileError::Exists { path });
         }
@@ -39,7 +36,7 @@ pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
         Ok(()) => Ok(path),
         Err(source) => {
             // A partial file would be taken for the user's own the next time.
-            let _ = fs::remove_file(&path);
+            let _ = dir.remove_file(name);
             Err(EnvFileError::Write { path, source })
         }
     }
@@ -47,6 +44,8 @@ pub fn create_env_file(dir: &Path) -> Result<PathBuf, EnvFileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use tempfile::tempdir;
 
     use super::*;

@@ -21,6 +21,8 @@
 //! Invariant: only [`SettingsSources::load`] reads the process environment or files, and only
 //! [`env_file`] and [`trusted_files`] write files.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
 mod authority;
 mod choices;
 mod coherence;

@@ -200,11 +200,11 @@ impl<'a> SettingsResolver<'a> {
         if value.trust == FileTrust::Trusted {
             return None;
         }
-        if value.found.text.is_empty() {
-            return Some("an empty value clears nothing".to_owned());
-        }
         if let Some(variable) = &value.withheld_variable {
             return Some(format!("it asks for {variable} of your environment; set it yourself"));
+        }
+        if value.found.text.is_empty() {
+            return Some("an empty value clears nothing".to_owned());
         }
         find_objection(declared, &value.found.text, &self.parse_context)
     }
@@ -216,7 +216,7 @@ impl<'a> SettingsResolver<'a> {
             let in_files = [self.find_in_dotenv(declared), self.find_in_yaml(declared)];
             for value in in_files.into_iter().flatten() {
                 // `NAME=` in a template sets nothing.
-                let is_empty = value.found.text.is_empty();
+                let is_empty = value.found.text.is_empty() && value.withheld_variable.is_none();
                 let Some(reason) = self.find_objection(declared, &value).filter(|_| !is_empty)
                 else {
                     continue;

@@ -96,6 +96,7 @@ impl TrustedFiles {
     }
 
     /// Writes the list; only the user may read it.
+    #[expect(clippy::disallowed_methods, reason = "the user's own data directory")]
     pub fn write(&self) -> Result<(), TrustedFilesError> {
         let home = self.data_home.as_ref().ok_or(TrustedFilesError::NoPlace)?;
         let written = std::fs::create_dir_all(home).and_then(|()| {

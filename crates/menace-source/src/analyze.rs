@@ -1,13 +1,13 @@
 //! The analysis of a whole repository: every file at once, then all of them together.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use menace_files::{FileRefusal, refusal_of};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use ruff_source_file::LineIndex;
@@ -250,16 +250,11 @@ pub(crate) fn read_source(path: &Path) -> Result<Vec<u8>, String> {
         let limit = MAX_FILE_BYTES >> 20;
         format!("larger than {limit} MiB: data rather than code, not analysed")
     };
-    let cannot = |error: io::Error| format!("cannot be read: {error}");
-    let file = File::open(path).map_err(cannot)?;
-    let length = file.metadata().map_err(cannot)?.len();
-    if length > MAX_FILE_BYTES {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(length as usize);
-    // The file may have grown since its size was read.
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
+    let cannot = |error: &io::Error| format!("cannot be read: {error}");
+    menace_files::read_file(path, MAX_FILE_BYTES).map_err(|error| match refusal_of(&error) {
+        Some(FileRefusal::TooLarge { .. }) => too_large(),
+        _ => cannot(&error),
+    })
 }
 
 /// Extracts everything that follows from the bytes of one file alone.

@@ -16,6 +16,8 @@ const CACHE_MAGIC: &[u8; 16] = b"menace-source-1\n";
 const BUILD_FINGERPRINT: &str = env!("MENACE_SOURCE_FINGERPRINT");
 const HASH_BYTES: usize = 32;
 
+const MAX_CACHE_BYTES: u64 = 4 << 30;
+
 /// Identifies one file in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FactsCacheKey([u8; HASH_BYTES]);
@@ -57,7 +59,7 @@ impl FactsCache {
 
     /// Opens a cache; a missing one, or one of another build, is empty.
     pub(crate) fn open(path: &Path) -> Result<Self, FactsCacheError> {
-        let bytes = match fs::read(path) {
+        let bytes = match menace_files::read_file(path, MAX_CACHE_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(FactsCacheError::Io { path: path.to_owned(), source }),
@@ -94,6 +96,7 @@ impl FactsCache {
     }
 
     /// Writes the entries that this analysis used, old and new.
+    #[expect(clippy::disallowed_methods, reason = "the user's own cache directory")]
     pub(crate) fn save(
         &self,
         path: &Path,

@@ -4,12 +4,13 @@
 //! not followed: targets inside of the repository are found anyway, and targets outside are no part
 //! of it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use menace_files::{UntrustedDir, UntrustedFile};
 
 /// Directories that never contain code of the repository.
 const SKIPPED_DIRECTORIES: &[&str] = &[
@@ -34,8 +35,7 @@ const SKIPPED_DIRECTORIES: &[&str] = &[
 /// Files that mark virtual environments and conda environments.
 const ENVIRONMENT_MARKERS: &[&str] = &["pyvenv.cfg", "conda-meta"];
 
-/// The files that exclude others from the walk.
-const IGNORE_FILES: &[&str] = &[".gitignore", ".git/info/exclude"];
+/// The limit of an ignore file (`.gitignore` and the like).
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// How the name of a test file that Menace writes begins.
@@ -142,7 +142,7 @@ fn check_root(root: &Path) -> Result<PathBuf, RepositoryWalkError> {
     if !canonical.is_dir() {
         return Err(RepositoryWalkError::NotADirectory { path: path() });
     }
-    fs::read_dir(&canonical)
+    UntrustedDir::open(&canonical)
         .map_err(|source| RepositoryWalkError::Unreadable { path: path(), source })?;
     Ok(canonical)
 }
@@ -160,8 +160,8 @@ fn is_repository_entry(entry: &DirEntry) -> bool {
 /// Why the ignore files of a directory cannot be read: a pipe would block the walk, and a device
 /// would never end. A link may lead to a file below the same directory.
 fn find_unreadable_ignore_file(directory: &Path) -> Option<String> {
-    IGNORE_FILES.iter().find_map(|name| {
-        let path = directory.join(name);
+    ignore_files_of(directory).into_iter().find_map(|path| {
+        let name = path.strip_prefix(directory).unwrap_or(&path).display();
         let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
         if is_link && !path.canonicalize().ok()?.starts_with(directory) {
             return Some(format!("`{name}` is a link to somewhere else"));
@@ -173,6 +173,36 @@ fn find_unreadable_ignore_file(directory: &Path) -> Option<String> {
         let is_huge = metadata.len() > MAX_IGNORE_FILE_BYTES;
         is_huge.then(|| format!("`{name}` is larger than {MAX_IGNORE_FILE_BYTES} bytes"))
     })
+}
+
+/// The files that the walk opens for a directory. In a work tree of git, `.git` is a file, and
+/// leads to others.
+fn ignore_files_of(directory: &Path) -> Vec<PathBuf> {
+    let mut files = vec![directory.join(".gitignore")];
+    let git = directory.join(".git");
+    if !git.is_file() {
+        files.push(git.join("info/exclude"));
+        return files;
+    }
+    let own = read_first_line(&git);
+    files.push(git);
+    let Some(own) = own.as_deref().and_then(|line| line.strip_prefix("gitdir: ")) else {
+        return files;
+    };
+    let common_file = Path::new(own).join("commondir");
+    let common = read_first_line(&common_file);
+    files.push(common_file);
+    // As the walk resolves it.
+    files.extend(common.map(|common| {
+        let base = if common.starts_with('.') { Path::new(own) } else { Path::new("") };
+        base.join(common).join("info/exclude")
+    }));
+    files
+}
+
+fn read_first_line(path: &Path) -> Option<String> {
+    let bytes = menace_files::read_file(path, MAX_IGNORE_FILE_BYTES).ok()?;
+    String::from_utf8_lossy(&bytes).lines().next().map(str::to_owned)
 }
 
 fn as_source_file(entry: &DirEntry, root: &Path) -> Option<Result<PythonSourceFile, String>> {
@@ -199,10 +229,9 @@ fn as_source_file(entry: &DirEntry, root: &Path) -> Option<Result<PythonSourceFi
 /// Whether Menace exported this test; such tests are left out of the analysis.
 pub fn is_exported_test(path: &Path) -> bool {
     let mut head = [0; EXPORTED_TEST_HEADER.len()];
-    // A pipe would block.
-    let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
-    read && head == EXPORTED_TEST_HEADER.as_bytes()
+    let opened = menace_files::open_file(path).map(UntrustedFile::into_file);
+    opened.and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head == EXPORTED_TEST_HEADER.as_bytes()
 }
 
 #[cfg(test)]
@@ -322,7 +351,7 @@ mod tests {
                 assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
             }
             "device" => symlink("/dev/zero", path).unwrap(),
-            _ => File::create(path).unwrap().set_len(2 << 20).unwrap(),
+            _ => fs::File::create(path).unwrap().set_len(2 << 20).unwrap(),
         };
         for kind in ["pipe", "device", "huge"] {
             let root = create_tree(&["a.py", "below/b.py"]);
@@ -338,6 +367,26 @@ mod tests {
                 assert!(error.contains(".gitignore"), "{kind}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn a_work_tree_that_leads_to_pipes_stops_nothing() {
+        let root = create_tree(&["a.py", "tree/commondir", "common/info/x"]);
+        let tree = root.path().join("tree");
+        fs::write(root.path().join(".git"), format!("gitdir: {}\n", tree.display())).unwrap();
+        let refusal = || find_python_files(root.path()).unwrap_err().to_string();
+        let make_pipe = |path: &Path| {
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        };
+        fs::write(tree.join("commondir"), "../common\n").unwrap();
+        make_pipe(&root.path().join("common/info/exclude"));
+        assert!(refusal().contains("exclude"), "{}", refusal());
+        fs::remove_file(tree.join("commondir")).unwrap();
+        make_pipe(&tree.join("commondir"));
+        assert!(refusal().contains("commondir"), "{}", refusal());
+        fs::remove_file(tree.join("commondir")).unwrap();
+        fs::write(tree.join("commondir"), "../elsewhere\n").unwrap();
+        assert_eq!(found_paths(root.path()), ["a.py"]);
     }
 
     #[test]

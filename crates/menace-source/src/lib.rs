@@ -8,6 +8,8 @@
 //! Invariant: any bytes in a `.py` file result in a [`menace_model::ModuleReport`], if necessary
 //! one with an `error`; never in a panic and never in an `Err`.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
 mod analyze;
 mod cache;
 pub mod check;

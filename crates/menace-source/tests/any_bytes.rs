@@ -1,5 +1,7 @@
 //! Whatever stands in a `.py` file, the analysis ends with a report, and a survey with hints.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 use std::fs;
 
 use menace_source::{AnalysisOptions, ScannerChoice, analyze};
@@ -127,6 +129,28 @@ proptest! {
     #[test]
     fn any_text_becomes_a_report(text in "\\PC{0,120}") {
         analyze_bytes(text.as_bytes());
+    }
+
+    #[test]
+    fn any_ignore_file_leaves_a_report(
+        bytes in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            "([*?!\\[\\]{}/a.-]{0,12}\n){0,6}".prop_map(String::into_bytes),
+        ],
+        name in proptest::sample::select(vec![".gitignore", ".git/info/exclude", ".git"]),
+    ) {
+        let repository = tempfile::tempdir().unwrap();
+        let path = repository.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+        fs::write(repository.path().join("a.py"), "x = 1\n").unwrap();
+        let options = AnalysisOptions {
+            scanner: ScannerChoice::Builtin,
+            jobs: 1,
+            ..AnalysisOptions::default()
+        };
+        let analysis = analyze(repository.path(), &options, &|_, _| {}).unwrap();
+        prop_assert!(analysis.modules.len() <= 1);
     }
 
     #[test]

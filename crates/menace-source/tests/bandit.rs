@@ -7,6 +7,8 @@
 //! - A line ends here as in Python. For B613 Bandit also counts form feeds as line ends.
 //! - Of the chain of operators around a string, B608 reads the first few hundred parts only.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod compared;
 mod test_venv;
 

@@ -4,6 +4,8 @@
 //! and from that interpreter's own standard library. No difference is known, so none is
 //! tolerated: should one ever have to stay, list it here with its explanation.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod test_venv;
 
 use std::fmt::Write as _;

@@ -1,5 +1,7 @@
 //! The built-in lint against Ruff itself: what we report, Ruff reports on the same line.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod compared;
 mod test_venv;
 

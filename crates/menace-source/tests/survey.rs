@@ -1,5 +1,7 @@
 //! A survey of real code: the standard library, and a fixture with its tests.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod test_venv;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! What each version of Python added to the syntax is understood, whatever Python is installed.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 use std::fs;
 
 use menace_source::{AnalysisOptions, ScannerChoice, analyze};

@@ -3,13 +3,12 @@
 //! Which workflows are flagged, and why, is up to `menace-track`.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::StoreNotice;
 use crate::database::LOCK_TIMEOUT;
-use crate::files::{FileLock, StoreFileError, StoreFileResult, move_aside, write_atomic};
+use crate::files::{self, FileLock, StoreFileError, StoreFileResult, move_aside, write_atomic};
 
 /// One file of flags: `roi.flags` or `entropy.flags`.
 #[derive(Debug, Clone)]
@@ -67,7 +66,7 @@ impl ModuleFlagsFile {
     }
 
     fn read_lines(&self) -> StoreFileResult<(Vec<String>, Option<StoreNotice>)> {
-        let bytes = match fs::read(&self.path) {
+        let bytes = match files::read_file(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), None)),
             Err(source) => return Err(StoreFileError::from_io("read", &self.path, source)),

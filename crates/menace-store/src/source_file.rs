@@ -3,8 +3,9 @@
 //! The file name comes from a guest. Invariant: nothing outside of the repository is ever read,
 //! whatever the name is and wherever links lead.
 
-use std::fs;
 use std::path::{Component, Path};
+
+use menace_files::UntrustedDir;
 
 /// Larger files are not read.
 const MAX_SOURCE_BYTES: u64 = 4 << 20;
@@ -27,13 +28,8 @@ pub fn read_source_file(repository: &Path, file: &str) -> Option<String> {
     if file.is_empty() || !is_plain {
         return None;
     }
-    let root = repository.canonicalize().ok()?;
-    let path = root.join(relative).canonicalize().ok()?;
-    let metadata = fs::metadata(&path).ok()?;
-    if !path.starts_with(&root) || !metadata.is_file() || metadata.len() > MAX_SOURCE_BYTES {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
+    let bytes = UntrustedDir::open(repository).ok()?.read(relative, MAX_SOURCE_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A line of a file with `context_lines` before and after it; `None` if the file cannot or must not
@@ -61,6 +57,7 @@ pub fn read_source_lines(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;

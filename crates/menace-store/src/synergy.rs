@@ -5,7 +5,6 @@
 //! `synergy_history.json`, which is imported once.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +108,7 @@ impl SynergyHistory {
         let to = if to.exists() {
             move_aside(&path, "migrated", &[])?
         } else {
-            fs::rename(&path, &to)
+            files::rename_file(&path, &to)
                 .map_err(|source| files::StoreFileError::from_io("move", &path, source))?;
             to
         };
@@ -163,7 +162,7 @@ impl SynergyReader {
 
     fn read_legacy_json(&self) -> StoreResult<Vec<SynergyEntry>> {
         let path = legacy_json_path(&self.path);
-        let bytes = match fs::read(&path) {
+        let bytes = match files::read_file(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(files::StoreFileError::from_io("read", &path, source).into()),

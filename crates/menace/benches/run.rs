@@ -10,6 +10,7 @@
 //! Exceeded limits fail the benchmark where the first repository has 500 sections or more; with
 //! fewer, startup is most of the cost, and they are only printed.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::BTreeMap;

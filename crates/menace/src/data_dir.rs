@@ -2,7 +2,6 @@
 //!
 //! Invariant: reading changes no file that the user has named, not even a damaged one.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +20,7 @@ use crate::exit::CommandError;
 
 const HISTORY_FILE: &str = "roi_history.json";
 const DATA_DIR: &str = "sandbox_data";
+const MAX_HISTORY_BYTES: u64 = 1 << 30;
 
 /// The data directory; an error if there is a file at its path.
 pub(crate) fn checked_data_dir(context: &CommandContext) -> Result<&Path, CommandError> {
@@ -187,7 +187,7 @@ fn distinguishing_parts(path: &Path) -> Vec<String> {
 /// A history: the file itself, or the directory that it lies in.
 pub(crate) fn read_history(path: &Path) -> Result<RoiHistory, CommandError> {
     let file = history_file(path);
-    let bytes = match fs::read(&file) {
+    let bytes = match menace_files::read_file(&file, MAX_HISTORY_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(CommandError::Request(anyhow!(
@@ -209,10 +209,12 @@ pub(crate) fn read_history(path: &Path) -> Result<RoiHistory, CommandError> {
 /// forecasts are shown without it.
 pub(crate) fn read_truth_adapter(path: &Path) -> Option<TruthAdapter> {
     let file = history_file(path).with_file_name(CALIBRATION_FILE);
-    let read = match fs::read_to_string(&file) {
+    let read = match menace_files::read_file(&file, MAX_HISTORY_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         Err(error) => Err(anyhow::Error::new(error)),
-        Ok(text) => TruthAdapter::from_json(&text).map_err(anyhow::Error::new),
+        Ok(bytes) => {
+            TruthAdapter::from_json(&String::from_utf8_lossy(&bytes)).map_err(anyhow::Error::new)
+        }
     };
     read.inspect_err(|error| tracing::warn!("cannot use `{}`: {error}", file.display())).ok()
 }

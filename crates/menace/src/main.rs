@@ -1,5 +1,7 @@
 //! The command line of Menace. What each command does is in `commands`.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
 mod analysis;
 mod args;
 mod cache;

@@ -2,6 +2,7 @@
 //! presets are logged.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -50,7 +51,8 @@ pub(crate) fn read_profiles(
     Ok(profiles)
 }
 
-/// A file that the user named.
+/// A file that the user named: it may be a pipe of the shell.
+#[expect(clippy::disallowed_methods, reason = "no file of a checkout can name it")]
 pub(crate) fn read_user_file(file: &Path) -> Result<String, CommandError> {
     fs::read_to_string(file)
         // Some editors begin a file with a mark that is no part of it.
@@ -61,15 +63,34 @@ pub(crate) fn read_user_file(file: &Path) -> Result<String, CommandError> {
 
 /// Answers that a file holds.
 pub(crate) fn read_mocks(file: &Path) -> Result<Vec<MockResponse>, CommandError> {
+    parse_mocks(file, &read_user_file(file)?)
+}
+
+fn parse_mocks(file: &Path, text: &str) -> Result<Vec<MockResponse>, CommandError> {
     let name = file.display().to_string();
-    let json: Json = serde_json::from_str(&read_user_file(file)?).map_err(|error| {
+    let json: Json = serde_json::from_str(text).map_err(|error| {
         CommandError::Request(anyhow::anyhow!("{name}: this is no JSON: {error}"))
     })?;
     preset::read_mocks(&json, &name).map_err(CommandError::request)
 }
 
+const MAX_RECORDINGS_BYTES: u64 = 64 << 20;
+
 /// The recorded answers; empty if the default file does not exist.
 pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, CommandError> {
     let file = &settings.network.recordings;
-    if file.is_explicit() || file.exists() { read_mocks(file) } else { Ok(Vec::new()) }
+    let read = if file.is_explicit() {
+        menace_files::read_named_text(file, MAX_RECORDINGS_BYTES)
+    } else {
+        // In the data directory, which has been checked.
+        let bytes = menace_files::read_file(file, MAX_RECORDINGS_BYTES);
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    match read {
+        Ok(text) => parse_mocks(file, text.trim_start_matches('\u{feff}')),
+        Err(error) if error.kind() == ErrorKind::NotFound && !file.is_explicit() => Ok(Vec::new()),
+        Err(error) => Err(CommandError::Request(
+            anyhow::Error::new(error).context(format!("cannot read `{}`", file.display())),
+        )),
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) fn write(
     let graph = analysis.map(build_import_graph);
     let page = menace_serve::render_report(data_source, Some(run), graph.as_ref())
         .map_err(CommandError::request)?;
-    menace_store::files::write_atomic(file, page.as_bytes())
+    menace_files::write_named_file(file, page.as_bytes())
         .with_context(|| format!("cannot write the report to `{}`", file.display()))
         .map_err(CommandError::Request)
 }

@@ -1,9 +1,12 @@
 //! Inputs that plugins of the user and a language model give, for the sections that a command is
 //! about.
 
+use std::path::Path;
+
 use anyhow::anyhow;
 
 use menace_chat::Chat;
+use menace_files::UntrustedDir;
 use menace_loop::inputs::{InputPlugins, ModelInputCache, PluginIsolation, PluginSection};
 use menace_model::{Section, SectionHints, Seed};
 use menace_scenario::input::synthetic::StubModel;
@@ -60,6 +63,8 @@ pub(crate) fn apply_stub_plugins(
     Ok(())
 }
 
+const MAX_SOURCE_BYTES: u64 = 64 << 20;
+
 /// Queries the model that the settings name, if any.
 pub(crate) fn ask_model(
     context: &CommandContext,
@@ -69,9 +74,10 @@ pub(crate) fn ask_model(
     let Some(model) = configured_model(&context.settings) else { return Ok(()) };
     let written = ModelInputCache::new(&model, &context.settings.stubs.cache);
     for StubTarget { section, .. } in sections {
-        let path = context.settings.general.repo_path.join(section.id.path());
-        let source = std::fs::read(&path)
-            .map_err(|error| CommandError::Request(anyhow!("{}: {error}", path.display())))?;
+        let (repository, path) = (&context.settings.general.repo_path, section.id.path());
+        let source = UntrustedDir::open(repository)
+            .and_then(|opened| opened.read(Path::new(path), MAX_SOURCE_BYTES))
+            .map_err(|error| CommandError::Request(anyhow!("{path}: {error}")))?;
         let source = section_source(section, &String::from_utf8_lossy(&source));
         match written.records(section, &source) {
             Ok(records) => {

@@ -49,7 +49,7 @@ pub fn append_history(file: &Path, lines: &[String]) -> files::StoreFileResult<(
         return Ok(());
     }
     let _lock = FileLock::acquire(file, LOCK_TIMEOUT)?;
-    let old = match std::fs::read(file) {
+    let old = match menace_files::read_file(file, MAX_INPUT_FILE_BYTES) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if is_absent(&error) => String::new(),
         Err(source) => {
@@ -65,11 +65,20 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Far more than a history keeps.
+pub(super) const MAX_INPUT_FILE_BYTES: u64 = 256 << 20;
+
 fn read_text(
     path: &SettingValue<PathBuf>,
     name: &'static str,
 ) -> Result<Option<String>, InputFileError> {
-    match std::fs::read(&path.value) {
+    let read = if path.is_explicit() {
+        menace_files::read_named_file(&path.value, MAX_INPUT_FILE_BYTES)
+    } else {
+        // In the data directory, which has been checked.
+        menace_files::read_file(&path.value, MAX_INPUT_FILE_BYTES)
+    };
+    match read {
         // Without the byte order mark that some editors write.
         Ok(bytes) => {
             Ok(Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned()))

@@ -7,6 +7,8 @@ use menace_scenario::input::records::{InputRecord, InputRecordError};
 use menace_scenario::input::synthetic::{self, StubModel};
 use menace_store::files::write_atomic;
 
+use super::files::MAX_INPUT_FILE_BYTES;
+
 /// Queries a model, and caches its answers.
 #[expect(missing_debug_implementations, reason = "a model need not have one")]
 pub struct ModelInputCache<'a> {
@@ -26,8 +28,12 @@ impl<'a> ModelInputCache<'a> {
         source: &str,
     ) -> Result<Vec<InputRecord>, InputRecordError> {
         let file = self.file(section, source);
-        if let Ok(text) = std::fs::read_to_string(&file)
-            && let Ok(records) = synthetic::parse_answer(&text)
+        menace_files::check_named_file(&file).map_err(|error| InputRecordError {
+            place: "SANDBOX_STUB_CACHE".to_owned(),
+            reason: error.to_string(),
+        })?;
+        if let Ok(bytes) = menace_files::read_file(&file, MAX_INPUT_FILE_BYTES)
+            && let Ok(records) = synthetic::parse_answer(&String::from_utf8_lossy(&bytes))
         {
             return Ok(records);
         }

@@ -26,6 +26,7 @@ pub struct PluginDirectories {
 
 impl PluginDirectories {
     /// `directory` is `SANDBOX_METRICS_PLUGIN_DIR`, `file` is `SANDBOX_METRICS_FILE`.
+    #[expect(clippy::disallowed_methods, reason = "only the user can name it")]
     pub fn read(directory: Option<&Path>, file: Option<&Path>) -> Result<Self, MetricsFileError> {
         let mut found = Self::default();
         found.add(directory.map(Path::to_owned));

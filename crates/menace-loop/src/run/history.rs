@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use menace_files::UntrustedDir;
 use menace_store::files::{self, FileLock, LoadedFile};
 use menace_store::{LOCK_TIMEOUT, ModuleFlagsFile};
 use menace_track::predict::ForecastModelCache;
@@ -14,6 +15,9 @@ use menace_track::{RoiHistory, Tracker};
 
 use super::warnings::RunWarning;
 use super::{RunError, RunRequest};
+
+/// Larger files are not analysed either.
+const MAX_MODULE_BYTES: u64 = 64 << 20;
 
 /// Key in the history: hashes of the sources of flagged modules.
 const FLAGGED_SOURCES_KEY: &str = "flagged_sources";
@@ -240,10 +244,15 @@ pub(super) fn restorable_copy(path: &Path) -> Result<Option<RunWarning>, RunErro
     Ok(has_copy.then(|| RunWarning::RestorableCopy(path.to_owned())))
 }
 
+/// A module of the repository; the files of the checkout may be anything.
+pub(super) fn read_module(repository: &Path, module: &str) -> std::io::Result<Vec<u8>> {
+    UntrustedDir::open(repository)?.read(Path::new(module), MAX_MODULE_BYTES)
+}
+
 /// Equal for equal files; empty for a file that cannot be read.
 pub(super) fn source_hash(repository: &Path, module: &str) -> String {
     let hash = |bytes: Vec<u8>| blake3::hash(&bytes).to_hex()[..16].to_owned();
-    std::fs::read(repository.join(module)).map(hash).unwrap_or_default()
+    read_module(repository, module).map(hash).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -370,6 +370,7 @@ impl EnergyMeter {
         now.checked_sub(self.0?).map(|micro| micro as f64 / 1e6)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     fn read(file: &Path) -> Option<u64> {
         std::fs::read_to_string(file).ok()?.trim().parse().ok()
     }

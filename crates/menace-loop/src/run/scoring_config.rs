@@ -50,12 +50,15 @@ impl ScoringConfig {
     }
 }
 
+/// Of a file with profiles or severities.
+const MAX_CONFIG_FILE_BYTES: u64 = 4 << 20;
+
 fn read_text(
     path: &SettingValue<PathBuf>,
     name: &'static str,
 ) -> Result<Option<String>, ScoringConfigError> {
     let file: &Path = &path.value;
-    match std::fs::read_to_string(file) {
+    match menace_files::read_named_text(file, MAX_CONFIG_FILE_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_explicit() => Ok(None),
         Err(source) => Err(ScoringConfigError::Read { name, path: file.to_owned(), source }),

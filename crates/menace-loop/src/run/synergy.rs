@@ -11,6 +11,7 @@ use menace_track::{
     SynergyDelta, compute_roi, measure_cells, measure_module_text,
 };
 
+use super::history::read_module;
 use crate::cycle::{CyclePlan, SharedRun, SharedRunPart};
 
 /// Metrics that only scenarios with faults measure.
@@ -126,7 +127,7 @@ pub(super) fn text_synergy(
         modules.iter().filter(|module| paths.contains(&module.path)).collect();
     let mut text = String::new();
     for module in &own {
-        let Ok(bytes) = std::fs::read(repository.join(&module.path)) else {
+        let Ok(bytes) = read_module(repository, &module.path) else {
             return MetricValues::default();
         };
         let Ok(part) = decode::decode(&bytes) else { return MetricValues::default() };

@@ -294,14 +294,14 @@ pub(crate) fn entry<'a>(value: &'a Value, name: &str) -> &'a Value {
 
 /// Everything about a file that a guest could change.
 #[derive(Debug, PartialEq, Eq)]
-struct FileSnapshot {
+pub(crate) struct FileSnapshot {
     content: Option<Vec<u8>>,
     mode: u32,
     owner: (u32, u32),
     modified: (i64, i64),
 }
 
-fn snapshot_files(top: &Path) -> BTreeMap<PathBuf, FileSnapshot> {
+pub(crate) fn snapshot_files(top: &Path) -> BTreeMap<PathBuf, FileSnapshot> {
     let (mut found, mut waiting) = (BTreeMap::new(), vec![top.to_owned()]);
     while let Some(path) = waiting.pop() {
         let data = fs::symlink_metadata(&path).expect("it was there");

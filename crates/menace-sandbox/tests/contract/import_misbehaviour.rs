@@ -10,7 +10,7 @@ use menace_sandbox::Tier;
 
 use crate::bench::{CallBuilder, ContractBench, build_call, build_module_call, guest};
 use crate::escapes;
-use crate::network::HostServices;
+use crate::services::HostServices;
 
 crate::on_every_tier![
     an_import_that_prints_a_gigabyte_is_counted_and_cut,

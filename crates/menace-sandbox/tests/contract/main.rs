@@ -40,6 +40,7 @@ mod reading;
 mod refusals;
 mod restoring;
 mod seeds;
+mod services;
 mod shaping;
 mod shared_process;
 mod soak;

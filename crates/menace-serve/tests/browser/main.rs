@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask test` installs what this needs. Screenshots go to `target/screenshots`.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 #[path = "../it/sample.rs"]
 #[allow(dead_code, unused_imports, reason = "this suite asks through a browser only")]
 mod sample;

@@ -82,7 +82,7 @@ pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &FileLock) ->
         (append_to_file_name(path, BACKUP_SUFFIX), append_to_file_name(path, ".bak.new"));
     let failed = |source| files::StoreFileError::from_io("write", &copy, source);
     // SQLite refuses to overwrite a draft that a killed process has left.
-    match fs::remove_file(&draft) {
+    match files::remove_file(&draft) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             return Err(failed(source).into());
         }
@@ -90,8 +90,8 @@ pub(crate) fn back_up(path: &Path, connection: &Connection, _lock: &FileLock) ->
     }
     // Not by copying the file: closing it would release the POSIX locks of other connections.
     connection.execute("VACUUM INTO ?1", [draft.to_string_lossy()]).in_database(path)?;
-    let written = fs::File::open(&draft).and_then(|file| file.sync_all());
-    written.and_then(|()| fs::rename(&draft, &copy)).map_err(failed)?;
+    let written = menace_files::open_file(&draft).and_then(|file| file.into_file().sync_all());
+    written.and_then(|()| files::rename_file(&draft, &copy)).map_err(failed)?;
     Ok(())
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn open_read_only(
 ) -> StoreResult<Option<(Connection, Option<StoreNotice>)>> {
     let unreadable = |source| files::StoreFileError::from_io("read", path, source);
     let mut head = Vec::new();
-    let file = fs::File::open(path).map_err(unreadable)?;
+    let file = menace_files::open_file(path).map_err(unreadable)?.into_file();
     file.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head).map_err(unreadable)?;
     if head.is_empty() {
         return Ok(None);

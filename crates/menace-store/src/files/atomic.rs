@@ -5,9 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
+
 use super::{
     StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
-    parent_directory,
+    parent_directory, remove_file, rename_file,
 };
 
 /// Writes `content` to `path` atomically: a reader sees the old content or the new one.
@@ -20,16 +22,16 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> StoreFileResult<()> {
         .set_len(0)
         .and_then(|()| file.write_all(content))
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&draft, path));
+        .and_then(|()| rename_file(&draft, path));
     if let Err(source) = written {
         // A partial draft would only take up space on a full disk.
-        let _ = fs::remove_file(&draft);
+        let _ = remove_file(&draft);
         return Err(StoreFileError::from_io("write", path, source));
     }
     // The rename is durable once the directory has been synced.
     let directory = parent_directory(path);
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
+    UntrustedDir::open(directory)
+        .and_then(|directory| directory.sync())
         .map_err(|source| StoreFileError::from_io("write", directory, source))
 }
 

@@ -3,7 +3,7 @@
 //! The kernel releases the lock when the process ends, for whatever reason. The lock file is never
 //! removed: otherwise two processes could hold locks on two files of the same name.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     StoreFileError, StoreFileResult, append_to_file_name, create_parent_directory, open_or_create,
+    read_file,
 };
 
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
@@ -64,7 +65,7 @@ impl FileLock {
 }
 
 fn read_owner_pid(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = String::from_utf8(read_file(path).unwrap_or_default()).unwrap_or_default();
     // The content is displayed, so nothing but a number is accepted.
     match text.trim().parse::<u32>() {
         Ok(pid) => pid.to_string(),

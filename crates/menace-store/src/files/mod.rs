@@ -14,7 +14,7 @@ mod restore;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use menace_files::UntrustedDir;
+use menace_files::open_parent;
 
 pub use atomic::write_atomic;
 pub use error::{StoreFileError, StoreFileResult};
@@ -29,6 +29,7 @@ pub(crate) use restore::restore;
 /// The largest file that is read: histories are far smaller.
 const MAX_DATA_FILE_BYTES: u64 = 1 << 30;
 
+/// What the last good version of a file is called, added to its name.
 pub(crate) const BACKUP_SUFFIX: &str = ".bak";
 
 /// `path` with a suffix added to its file name.
@@ -46,17 +47,29 @@ pub(crate) fn parent_directory(path: &Path) -> &Path {
 /// Opens a file for reading and writing, and creates it if it is missing. A link or a pipe of that
 /// name is an error, since data directories may come with a checkout.
 pub(crate) fn open_or_create(path: &Path) -> std::io::Result<File> {
-    let name = Path::new(path.file_name().unwrap_or_default());
-    UntrustedDir::open(parent_directory(path))?.open_or_create(name)
+    let (parent, name) = open_parent(path)?;
+    parent.open_or_create(name)
 }
 
 /// Reads a file that may have come with a checkout: no links, no pipes, at most
 /// [`MAX_DATA_FILE_BYTES`].
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    let name = Path::new(path.file_name().unwrap_or_default());
-    UntrustedDir::open(parent_directory(path))?.read(name, MAX_DATA_FILE_BYTES)
+    menace_files::read_file(path, MAX_DATA_FILE_BYTES)
 }
 
+pub(crate) fn remove_file(path: &Path) -> std::io::Result<()> {
+    let (parent, name) = open_parent(path)?;
+    parent.remove_file(name)
+}
+
+/// To another name in the same directory.
+pub(crate) fn rename_file(path: &Path, to: &Path) -> std::io::Result<()> {
+    let (parent, name) = open_parent(path)?;
+    parent.rename(name, Path::new(to.file_name().unwrap_or_default()))
+}
+
+/// Creates the directory of `path`, with all above it.
+#[expect(clippy::disallowed_methods, reason = "the way to the data directory has been checked")]
 pub(crate) fn create_parent_directory(path: &Path) -> StoreFileResult<()> {
     let directory = parent_directory(path);
     std::fs::create_dir_all(directory)

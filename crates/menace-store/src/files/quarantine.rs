@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{StoreFileError, StoreFileResult, append_to_file_name};
+use super::{StoreFileError, StoreFileResult, append_to_file_name, rename_file};
 
 /// Renames `path` to `<name>.<word>-<n>` with the first free number, and its companion files
 /// likewise.
@@ -23,10 +23,10 @@ pub(crate) fn move_aside(path: &Path, word: &str, companions: &[&str]) -> StoreF
     for suffix in companions {
         let companion = append_to_file_name(path, suffix);
         if fs::symlink_metadata(&companion).is_ok() {
-            fs::rename(&companion, append_to_file_name(&to, suffix))
+            rename_file(&companion, &append_to_file_name(&to, suffix))
                 .map_err(|source| StoreFileError::from_io("move", &companion, source))?;
         }
     }
-    fs::rename(path, &to).map_err(|source| StoreFileError::from_io("move", path, source))?;
+    rename_file(path, &to).map_err(|source| StoreFileError::from_io("move", path, source))?;
     Ok(to)
 }

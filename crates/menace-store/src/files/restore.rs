@@ -6,9 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use menace_files::UntrustedDir;
+
 use super::{
     BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, move_aside,
-    parent_directory,
+    parent_directory, rename_file,
 };
 use crate::StoreNotice;
 
@@ -44,7 +46,8 @@ pub(crate) fn restore<E: From<StoreFileError>>(
             let to = move_aside(path, "replaced", companions)?;
             notices.push(StoreNotice::Replaced { path: path.to_owned(), to });
         }
-        fs::rename(&copy, path).map_err(|source| StoreFileError::from_io("move", &copy, source))?;
+        rename_file(&copy, path)
+            .map_err(|source| StoreFileError::from_io("move", &copy, source))?;
         notices.push(StoreNotice::RestoredFromBackup { path: path.to_owned(), backup: copy });
         break;
     }
@@ -74,15 +77,14 @@ fn list_restorable_copies(path: &Path) -> StoreFileResult<Vec<PathBuf>> {
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found = Vec::new();
-    for entry in fs::read_dir(home).map_err(read)? {
-        let entry = entry.map_err(read)?;
-        let file = entry.file_name().to_string_lossy().into_owned();
+    for entry in UntrustedDir::open(home).and_then(|home| home.entry_names()).map_err(read)? {
+        let file = entry.to_string_lossy();
         let number = file
             .strip_prefix(&name)
             .and_then(|rest| rest.strip_prefix(".corrupt-"))
             .and_then(|rest| rest.strip_suffix(BACKUP_SUFFIX))
             .and_then(|number| number.parse::<u64>().ok());
-        found.extend(number.map(|number| (number, entry.path())));
+        found.extend(number.map(|number| (number, home.join(&entry))));
     }
     found.sort();
     Ok(found.into_iter().rev().map(|(_, path)| path).collect())

@@ -5,8 +5,10 @@
 //! process that creates or removes such a file holds the lock on the database, or the lock on the
 //! file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use menace_files::UntrustedDir;
 
 use crate::RunId;
 use crate::files::{self, append_to_file_name, create_parent_directory};
@@ -27,11 +29,7 @@ impl RunLivenessLock {
     ) -> files::StoreFileResult<Self> {
         let path = liveness_file(database, run);
         create_parent_directory(&path)?;
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
+        let file = files::open_or_create(&path)
             .map_err(|source| files::StoreFileError::from_io("create", &path, source))?;
         file.try_lock().map_err(|error| {
             files::StoreFileError::from_io("lock", &path, std::io::Error::from(error))
@@ -42,7 +40,7 @@ impl RunLivenessLock {
     /// To be called after the run's end has been stored.
     pub(crate) fn release(self) {
         // A file that remains is removed by the next process that opens the database.
-        let _ = fs::remove_file(&self.path);
+        let _ = files::remove_file(&self.path);
     }
 
     pub(crate) fn is_held(database: &Path, run: &RunId) -> bool {
@@ -51,9 +49,11 @@ impl RunLivenessLock {
 
     /// Removes the files of ended processes. The caller holds the lock on the database.
     pub(crate) fn remove_stale(database: &Path) {
-        for entry in fs::read_dir(liveness_directory(database)).into_iter().flatten().flatten() {
-            if !is_locked(&entry.path()) {
-                let _ = fs::remove_file(entry.path());
+        let directory = liveness_directory(database);
+        let names = UntrustedDir::open(&directory).and_then(|opened| opened.entry_names());
+        for path in names.unwrap_or_default().iter().map(|name| directory.join(name)) {
+            if !is_locked(&path) {
+                let _ = files::remove_file(&path);
             }
         }
     }
@@ -69,8 +69,8 @@ fn liveness_file(database: &Path, run: &RunId) -> PathBuf {
 
 /// A file that cannot be opened counts as locked: an active run must never be taken for a dead one.
 fn is_locked(path: &Path) -> bool {
-    match File::open(path) {
-        Ok(file) => file.try_lock().is_err(),
+    match menace_files::open_file(path) {
+        Ok(file) => file.into_file().try_lock().is_err(),
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }

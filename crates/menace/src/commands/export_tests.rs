@@ -143,6 +143,7 @@ impl ExportTestsCommand {
     }
 
     /// The directory for the files: the user's, or one in the repository that no link leads to.
+    #[expect(clippy::disallowed_methods, reason = "the user names it with --out")]
     fn open_directory(&self, repository: &Path) -> io::Result<UntrustedDir> {
         match &self.out {
             Some(out) => {

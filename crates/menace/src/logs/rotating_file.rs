@@ -16,6 +16,7 @@ pub(crate) struct RotatingLogFile {
 }
 
 impl RotatingLogFile {
+    #[expect(clippy::disallowed_methods, reason = "only the user can name a log file")]
     /// Appends to the file, creating it and its directory when missing.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
@@ -26,6 +27,7 @@ impl RotatingLogFile {
         Ok(Self { path: path.to_owned(), file, written_bytes: written })
     }
 
+    #[expect(clippy::disallowed_methods, reason = "only the user can name a log file")]
     fn rotate(&mut self) -> io::Result<()> {
         let older = |age: u32| {
             let mut name = self.path.clone().into_os_string();

@@ -1,5 +1,7 @@
 //! The commands as their users meet them: the real binary on copies of the fixtures.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod analyze;
 mod cache;
 mod conditions;
@@ -20,6 +22,7 @@ mod program;
 mod reach;
 mod run;
 mod scanners;
+mod security_page;
 mod servers;
 mod settings;
 mod single_module;

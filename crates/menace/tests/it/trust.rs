@@ -54,6 +54,7 @@ fn a_hostile_dotenv_file_can_only_make_its_own_calls_stricter() {
         "SANDBOX_LOG_FILE (.env line 2): only you may set it, with --log-file",
         "SECURITY_LEVEL (.env line 3): a checkout may set 3 at least",
         "MEMORY_LIMIT (.env line 4): a checkout may set 512Mi at most",
+        "SCENARIO_NAME (.env line 8): it asks for SECRET of your environment",
         "DASHBOARD_TOKEN (.env line 7): only you may set it, in the environment",
         "`menace trust` shows and allows",
     ] {

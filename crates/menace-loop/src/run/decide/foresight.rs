@@ -97,12 +97,14 @@ pub(super) fn collapse_warnings(
     })
 }
 
+const MAX_TEMPLATES_BYTES: u64 = 4 << 20;
+
 /// Reads the file that the settings name; a file that only the default names may be missing.
 pub(in crate::run) fn read_templates(
     settings: &Settings,
 ) -> Result<ColdStartTemplates, TemplatesError> {
     let SettingValue { value: path, .. } = &settings.risk.foresight_templates;
-    match std::fs::read_to_string(path) {
+    match menace_files::read_named_text(path, MAX_TEMPLATES_BYTES) {
         Ok(text) => ColdStartTemplates::parse(&text)
             .map_err(|source| TemplatesError::Content { path: path.clone(), source }),
         Err(error)

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Args;
 
 use menace_model::{Seed, format_count};
 use menace_scenario::preset::{self, CANONICAL_PROFILES, Preset, PresetRequest, PresetValues};
 use menace_settings::{PresetMode, Settings};
-use menace_store::files::write_atomic;
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::CommandContext;
@@ -71,7 +71,9 @@ impl GeneratePresetsCommand {
                     let reason = format!("cannot write `{}`: no such directory", file.display());
                     return Err(CommandError::Request(anyhow::anyhow!(reason)));
                 }
-                write_atomic(file, text.as_bytes()).map_err(CommandError::request)?;
+                menace_files::write_named_file(file, text.as_bytes())
+                    .with_context(|| format!("cannot write `{}`", file.display()))
+                    .map_err(CommandError::Request)?;
                 let presets = format_count(presets.len(), "preset");
                 output::print(&format!("wrote {presets} to {}\n", file.display()))?;
             }

@@ -1,6 +1,6 @@
 //! The file of `--out`.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -12,23 +12,19 @@ use crate::exit::CommandError;
 /// Checks that the file can be written, without changing it.
 pub(super) fn check_writable(file: &Path) -> Result<(), CommandError> {
     let is_new = fs::symlink_metadata(file).is_err();
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(file)
+    menace_files::open_named_to_append(file)
         .with_context(|| cannot_write_message(file))
         .map_err(CommandError::Request)?;
     if is_new {
         // A run that fails early must not leave an empty file.
-        let _ = fs::remove_file(file);
+        let _ = menace_files::open_parent(file).and_then(|(parent, name)| parent.remove_file(name));
     }
     Ok(())
 }
 
 pub(super) fn write_report_json(file: &Path, report: &RunReport) -> Result<(), CommandError> {
-    let text = menace_model::to_json(report)?;
-    fs::write(file, text + "\n")
+    let text = menace_model::to_json(report)? + "\n";
+    menace_files::write_named_file(file, text.as_bytes())
         .with_context(|| cannot_write_message(file))
         .map_err(CommandError::Request)
 }

@@ -1,0 +1,109 @@
+"""What the attempts share: where things of the host are, and how an attempt reports an escape."""
+
+import ctypes
+import errno
+import os
+import socket
+import time
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+# A file of the host that every user may read and write, and the directory that it is in.
+CANARY = os.environ["HOSTILE_CANARY"]
+CANARY_DIRECTORY = os.path.dirname(CANARY)
+# The repository under its path on the host.
+HOST_REPO = os.environ["HOSTILE_REPO"]
+# Where services of the host listen.
+TCP_PORT = int(os.environ["HOSTILE_TCP"])
+UDP_PORT = int(os.environ["HOSTILE_UDP"])
+STREAM_NAME, STREAM_PATH, DATAGRAM_NAME, DATAGRAM_PATH = os.environ["HOSTILE_UNIX"].split(":")
+# System calls by name, with the numbers of this architecture.
+NUMBERS = {
+    name: int(number)
+    for name, number in (pair.split("=") for pair in os.environ["HOSTILE_CALLS"].split(","))
+}
+TMP = os.environ["TMPDIR"]
+
+
+def system_call(name, *arguments):
+    """The answer of a system call, and its error."""
+    ctypes.set_errno(0)
+    converted = [ctypes.c_long(it) if isinstance(it, int) else it for it in arguments]
+    answer = libc.syscall(ctypes.c_long(NUMBERS[name]), *converted)
+    return answer, errno.errorcode.get(ctypes.get_errno(), "0")
+
+
+def must_fail(*actions):
+    """Tries each action; one that succeeds is an escape."""
+    escaped = []
+    for action in actions:
+        try:
+            escaped.append(repr(action())[:200])
+        except (OSError, ValueError):
+            pass
+    return "ESCAPED: " + "; ".join(escaped) if escaped else "refused"
+
+
+def read(path):
+    """The beginning of a file, or the names in a directory."""
+    if os.path.isdir(path):
+        return os.listdir(path)
+    with open(path, "rb") as file:
+        return file.read(4096)
+
+
+def read_in_c(path):
+    """The same through the C library, unseen by Python's audit events."""
+    fd = libc.open(path.encode(), os.O_RDONLY)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), path)
+    return os.read(fd, 4096)
+
+
+def write(path, text="tampered"):
+    """Appends to a file."""
+    with open(path, "a") as file:
+        file.write(text)
+    return "wrote " + path
+
+
+def is_host(path):
+    """Whether a path leads to the host's canary, and not to something of the call's own."""
+    return os.path.exists(path) and b"canary-" in read(path)
+
+
+def fds():
+    """Every open descriptor, found without /proc."""
+    found = []
+    for fd in range(1024):
+        try:
+            os.fstat(fd)
+            found.append(fd)
+        except OSError:
+            pass
+    return found
+
+
+def connect(family, kind, address):
+    with socket.socket(family, kind) as one:
+        one.settimeout(0.3)
+        one.connect(address)
+        one.sendall(b"hi from the guest")
+        return "reached"
+
+
+def fork(action):
+    """Runs an action in a child; its exit status."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            action()
+        finally:
+            os._exit(0)
+    return os.waitpid(pid, 0)[1]
+
+
+def forever():
+    while True:
+        time.sleep(1)
