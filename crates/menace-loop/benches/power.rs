@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use menace_loop::cycle::CompletedCall;
-use menace_loop::{Exploration, ExplorationResult};
+use menace_loop::{ExplorationResult, ExploreOptions};
 use menace_model::{Call, CallStep, SectionId, Seed, Verdict};
 use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
 use menace_sandbox::{CancelToken, LocalBackend, init};
@@ -118,7 +118,7 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
     let repository: PathBuf = directory.canonicalize().expect("a directory");
     let backend = LocalBackend::new(menace_sandbox::BackendOptions::new(repository, interpreter))
         .expect("a sandbox");
-    let exploration = Exploration {
+    let exploration = ExploreOptions {
         seed: SEED,
         budget: ExploreBudget::default(),
         workers: WORKERS,

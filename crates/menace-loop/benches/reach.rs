@@ -158,7 +158,7 @@ fn main() -> ExitCode {
     let listed = |path: &str| {
         modules.iter().any(|module| path.strip_prefix(PACKAGE) == Some(&format!("/{module}")))
     };
-    let wanted = |module: &menace_model::ModuleReport, section: &Section| {
+    let wanted = |module: &menace_model::AnalyzedModule, section: &Section| {
         listed(&module.path) && is_public(section)
     };
     let reached = reach(&analysis, &backend, &plan, &wanted).expect("calls");

@@ -172,7 +172,7 @@ mod tests {
     use menace_model::{
         CallConfinement, CallStage, CallTarget, ModuleRef, SecurityLevel, TargetKind, Verdict,
     };
-    use menace_sandbox::{Tier, WarmSession};
+    use menace_sandbox::{CallSession, Tier};
 
     use super::*;
 
@@ -188,12 +188,12 @@ mod tests {
             Tier::Unsafe
         }
 
-        fn open_session(&self, _: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+        fn open_session(&self, _: &SandboxSpec) -> Result<Box<dyn CallSession>, SandboxError> {
             Ok(Box::new(self.clone()))
         }
     }
 
-    impl WarmSession for LosingBackend {
+    impl CallSession for LosingBackend {
         fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
             let is_lost = call.target.module.name == "hostile"
                 && (self.lost.fetch_add(1, Ordering::Relaxed) == 0 || !self.recovers);

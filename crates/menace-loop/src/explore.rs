@@ -23,7 +23,7 @@ use crate::targets;
 
 /// Budget and resources of an exploration.
 #[derive(Debug, Clone)]
-pub struct Exploration {
+pub struct ExploreOptions {
     pub seed: Seed,
     pub budget: ExploreBudget,
     pub workers: usize,
@@ -55,7 +55,7 @@ pub enum ExploreError {
 pub fn explore(
     analysis: &Analysis,
     backend: &dyn SandboxBackend,
-    exploration: &Exploration,
+    exploration: &ExploreOptions,
     observe: &mut dyn FnMut(CompletedCall<'_>),
 ) -> Result<Vec<ExplorationResult>, ExploreError> {
     let surveyed = SurveyedAnalysis::new(analysis)?;
@@ -73,7 +73,7 @@ pub fn explore(
                     has_cheap_coverage: backend.has_cheap_coverage(),
                     ..CallDefaults::default()
                 };
-                let Exploration { budget, seed, .. } = *exploration;
+                let ExploreOptions { budget, seed, .. } = *exploration;
                 let explorer = Explorer::new(section, target, defaults, inputs, budget, seed);
                 explore_targets.push(ExploreTarget { explorer, spec });
             }

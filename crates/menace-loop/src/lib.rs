@@ -19,6 +19,6 @@ pub mod run;
 mod survey;
 pub mod targets;
 
-pub use explore::{Exploration, ExplorationResult, ExploreError, explore};
+pub use explore::{ExplorationResult, ExploreError, ExploreOptions, explore};
 pub use reach::{ReachOptions, ReachResult, reach};
 pub use survey::SurveyedAnalysis;

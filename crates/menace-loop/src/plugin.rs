@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use menace_model::{CallTarget, ModuleRef, Outcome, TargetKind, Verdict};
 use menace_sandbox::interpreter::PythonInterpreter;
 use menace_sandbox::{
-    BackendOptions, CancelToken, LocalBackend, SandboxBackend, SandboxError, SandboxSpec, Tier,
-    WarmSession,
+    BackendOptions, CallSession, CancelToken, LocalBackend, SandboxBackend, SandboxError,
+    SandboxSpec, Tier,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +78,7 @@ impl PluginFile {
     }
 
     /// Opens a sandbox that has imported the plugin.
-    pub(crate) fn warm(&self) -> Result<Box<dyn WarmSession>, SandboxError> {
+    pub(crate) fn warm(&self) -> Result<Box<dyn CallSession>, SandboxError> {
         self.backend.open_session(&SandboxSpec::new(Some(self.module.clone())))
     }
 

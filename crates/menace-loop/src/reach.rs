@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use menace_model::{
-    Call, CallLimits, CallTarget, ModuleReport, Outcome, Section, SectionId, Seed, TargetKind,
+    AnalyzedModule, Call, CallLimits, CallTarget, Outcome, Section, SectionId, Seed, TargetKind,
     Verdict,
 };
 use menace_sandbox::{CancelToken, SandboxBackend, SandboxError, SandboxSpec};
@@ -67,7 +67,7 @@ pub fn reach(
     analysis: &Analysis,
     backend: &dyn SandboxBackend,
     plan: &ReachOptions,
-    wanted: &dyn Fn(&ModuleReport, &Section) -> bool,
+    wanted: &dyn Fn(&AnalyzedModule, &Section) -> bool,
 ) -> Result<Vec<ReachResult>, ExploreError> {
     let surveyed = SurveyedAnalysis::new(analysis)?;
     let facts = surveyed.facts();

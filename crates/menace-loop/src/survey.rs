@@ -1,6 +1,6 @@
 //! The data that input generation starts from: classes, types, and hints about every section.
 
-use menace_model::{ClassIndex, ModuleReport, NamedTypeIndex, Section, SectionHints};
+use menace_model::{AnalyzedModule, ClassIndex, NamedTypeIndex, Section, SectionHints};
 use menace_scenario::input::RepositoryFacts;
 use menace_source::{Analysis, SurveyError};
 
@@ -33,7 +33,9 @@ impl<'a> SurveyedAnalysis<'a> {
         facts
     }
 
-    pub fn sections(&self) -> impl Iterator<Item = (&'a ModuleReport, &'a Section, &SectionHints)> {
+    pub fn sections(
+        &self,
+    ) -> impl Iterator<Item = (&'a AnalyzedModule, &'a Section, &SectionHints)> {
         let modules = self.analysis.modules.iter().zip(&self.hints);
         modules.flat_map(|(module, hints)| {
             let sections = module.sections.iter().zip(hints);

@@ -1,6 +1,6 @@
 //! How a section is called: its target, and the import roots of its module.
 
-use menace_model::{ModuleRef, ModuleReport, Section, SectionKind, TargetKind};
+use menace_model::{AnalyzedModule, ModuleRef, Section, SectionKind, TargetKind};
 use menace_sandbox::SandboxSpec;
 use menace_source::Analysis;
 
@@ -46,12 +46,12 @@ pub fn strip_definition_number(qualname: &str) -> &str {
     qualname.split_once('#').map_or(qualname, |(name, _)| name)
 }
 
-pub fn module_ref(module: &ModuleReport) -> ModuleRef {
+pub fn module_ref(module: &AnalyzedModule) -> ModuleRef {
     ModuleRef { name: module.name.clone(), path: Some(module.path.clone()) }
 }
 
 /// A sandbox that has imported the module.
-pub fn module_spec(analysis: &Analysis, module: &ModuleReport) -> SandboxSpec {
+pub fn module_spec(analysis: &Analysis, module: &AnalyzedModule) -> SandboxSpec {
     SandboxSpec {
         import_roots: import_roots(analysis, module),
         ..SandboxSpec::new(Some(module_ref(module)))
@@ -59,7 +59,7 @@ pub fn module_spec(analysis: &Analysis, module: &ModuleReport) -> SandboxSpec {
 }
 
 /// The directory that a module's name is relative to; none when it is above the repository.
-pub fn root_of(module: &ModuleReport) -> Option<&str> {
+pub fn root_of(module: &AnalyzedModule) -> Option<&str> {
     let stem = module.path.strip_suffix(".py").unwrap_or(&module.path);
     let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
     let below = module.name.replace('.', "/");
@@ -70,7 +70,7 @@ pub fn root_of(module: &ModuleReport) -> Option<&str> {
 }
 
 /// Import path of a module: its own root, the roots of all other modules, the repository.
-pub fn import_roots(analysis: &Analysis, module: &ModuleReport) -> Vec<String> {
+pub fn import_roots(analysis: &Analysis, module: &AnalyzedModule) -> Vec<String> {
     let mut roots: Vec<&str> = root_of(module).into_iter().collect();
     let mut others: Vec<&str> = analysis.modules.iter().filter_map(root_of).collect();
     others.sort_by_key(|root| std::cmp::Reverse(root.len()));

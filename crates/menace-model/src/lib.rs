@@ -50,7 +50,7 @@ pub use hints::{CallSite, ParamHints, ParamPart, ParamUse, SectionHints, SourceL
 pub use import::{ImportKind, ModuleImport};
 pub use input::{CallFixtures, FixtureFile, InputIntent};
 pub use limits::{CallLimits, Limit, LimitEnforcement, LimitMechanism};
-pub use module::{ModuleError, ModuleReport, RepositoryTotals, is_test_path};
+pub use module::{AnalyzedModule, ModuleError, RepositoryTotals, is_test_path};
 pub use names::{
     closest_name, closest_names, format_suggestion_or, suggest_names, suggest_names_or,
 };

@@ -24,7 +24,7 @@ pub struct ModuleError {
 
 /// The analysis of one `.py` file, as far as it could be parsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModuleReport {
+pub struct AnalyzedModule {
     /// Path below the repository, with `/` on every system.
     pub path: String,
     /// Dotted name under which Python would import it.
@@ -33,7 +33,8 @@ pub struct ModuleReport {
     pub imports: Vec<ModuleImport>,
     /// Paths of the modules that import this one at run time.
     pub imported_by: Vec<String>,
-    pub numbers: CodeMetrics,
+    #[serde(rename = "numbers")]
+    pub code_metrics: CodeMetrics,
     /// Dangerous constructs.
     pub findings: Vec<StaticFinding>,
     /// Mistakes and doubtful style.
@@ -53,14 +54,14 @@ pub struct RepositoryTotals {
 
 impl RepositoryTotals {
     /// Totals over these modules.
-    pub fn sum_modules<'m>(modules: impl IntoIterator<Item = &'m ModuleReport>) -> Self {
+    pub fn sum_modules<'m>(modules: impl IntoIterator<Item = &'m AnalyzedModule>) -> Self {
         let mut totals = Self::default();
         for module in modules {
             totals.modules += 1;
             totals.sections += module.sections.len();
             totals.errors += usize::from(module.error.is_some());
             totals.findings += module.findings.len();
-            totals.sloc += u64::from(module.numbers.lines.sloc);
+            totals.sloc += u64::from(module.code_metrics.lines.sloc);
         }
         totals
     }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use menace_model::{Call, CallStep, CallTarget, ModuleRef, TargetKind, Value, Verdict};
 use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
 use menace_sandbox::{
-    BackendOptions, CallJob, CallScheduler, CancelToken, LocalBackend, SandboxBackend, SandboxSpec,
-    WarmSession, init,
+    BackendOptions, CallJob, CallScheduler, CallSession, CancelToken, LocalBackend, SandboxBackend,
+    SandboxSpec, init,
 };
 
 const ROUNDS: usize = 40;
@@ -234,7 +234,7 @@ impl CallBench {
     }
 
     /// Up to the result. Dropping what is returned ends the sandbox.
-    fn first_call(&self, spec: &SandboxSpec) -> Box<dyn WarmSession> {
+    fn first_call(&self, spec: &SandboxSpec) -> Box<dyn CallSession> {
         let module = spec.module.clone().expect("a module");
         let target = CallTarget { module, qualname: "f".to_owned(), kind: TargetKind::Function };
         let call = Call { seed: 1, ..Call::new(target) };
@@ -304,7 +304,7 @@ fn time_command(command: &mut Command) -> Duration {
 }
 
 /// The median of bare forks in the warm interpreter itself.
-fn time_forks_inside(warm: &mut dyn WarmSession) -> Duration {
+fn time_forks_inside(warm: &mut dyn CallSession) -> Duration {
     let count = Value::Int(i64::try_from(FORKS_PER_ROUND).expect("few"));
     let outcome = warm.run(&CallBench::call("forks", vec![count])).expect("a call");
     match outcome.result.value.and_then(|returned| returned.value) {

@@ -33,7 +33,7 @@ mod wire;
 
 pub use error::SandboxError;
 pub use host::{
-    BackendOptions, CallJob, CallScheduler, CancelToken, LocalBackend, SandboxBackend, WarmSession,
+    BackendOptions, CallJob, CallScheduler, CallSession, CancelToken, LocalBackend, SandboxBackend,
 };
 pub use menace_model::{SandboxSpec, SyscallInterposition};
 pub use tier::Tier;

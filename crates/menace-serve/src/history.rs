@@ -11,7 +11,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use menace_track::Tracker;
-use menace_track::selection::SelectionStart;
+use menace_track::comparison::ComparisonStart;
 use menace_track::stats::forecast::{ForecastOptions, MetricForecast};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -59,7 +59,7 @@ pub(crate) struct RoiHistoryView {
     pub actual_metrics: BTreeMap<String, ListTail>,
     pub resource_history: BTreeMap<String, ListTail>,
     /// The lengths of the series before the first cycle that is comparable with the last one
-    /// ([`SelectionStart`]).
+    /// ([`ComparisonStart`]).
     pub selection_began: Value,
 }
 
@@ -205,7 +205,7 @@ impl RoiHistoryView {
 
     /// The forecast that `menace roi forecast` and `menace roi predict-metric` show.
     pub(crate) fn forecast(&self, metric: Option<&str>) -> Option<MetricForecast> {
-        let began = SelectionStart::read(&self.selection_began).unwrap_or_default();
+        let began = ComparisonStart::read(&self.selection_began).unwrap_or_default();
         let since = |tail: &ListTail, of: &BTreeMap<String, usize>, name: &str| {
             tail.series_since(of.get(name).copied().unwrap_or_default())
         };
@@ -439,7 +439,7 @@ mod tests {
         });
         let shown: RoiHistoryView = serde_json::from_value(text.clone()).unwrap();
         let expected =
-            menace_track::selection::keep_last_selection(serde_json::from_value(text).unwrap());
+            menace_track::comparison::keep_comparable(serde_json::from_value(text).unwrap());
         let mut expected = Tracker::new(expected);
         let outlook = ForecastOptions { horizon: FORECAST_CYCLES, ..ForecastOptions::default() };
         let of_roi = shown.forecast(None).unwrap();

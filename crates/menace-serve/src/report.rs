@@ -80,8 +80,8 @@ struct HtmlReport {
     graph_modules: usize,
     orphans: Vec<String>,
     not_importable: Vec<(String, String)>,
-    unreachable: Vec<(String, String)>,
-    not_covered: Vec<(String, usize)>,
+    uncallable_sections: Vec<(String, String)>,
+    skipped_stages: Vec<(String, usize)>,
     discrepancies: Vec<String>,
 }
 
@@ -168,8 +168,8 @@ pub fn render_report(
             graph_modules: graph.map_or(0, |graph| graph.nodes.len()),
             orphans: orphans.map(|node| node.path.clone()).take(MAX_LIST_LINES).collect(),
             not_importable: lists.not_importable,
-            unreachable: lists.unreachable,
-            not_covered: lists.not_covered,
+            uncallable_sections: lists.uncallable_sections,
+            skipped_stages: lists.skipped_stages,
             discrepancies: lists.discrepancies,
         })
     })?;
@@ -189,8 +189,8 @@ fn scenario_names(report: &RunReport) -> Vec<String> {
 #[derive(Default)]
 struct UncoveredLists {
     not_importable: Vec<(String, String)>,
-    unreachable: Vec<(String, String)>,
-    not_covered: Vec<(String, usize)>,
+    uncallable_sections: Vec<(String, String)>,
+    skipped_stages: Vec<(String, usize)>,
     discrepancies: Vec<String>,
 }
 
@@ -198,18 +198,18 @@ impl UncoveredLists {
     fn from_run(shown: &SelectedRun) -> Self {
         let Some(report) = &shown.report else { return Self::default() };
         let not_importable = report.not_importable.iter();
-        let unreachable = report.unreachable.iter();
+        let uncallable_sections = report.uncallable_sections.iter();
         Self {
             not_importable: not_importable
                 .map(|one| (one.module.clone(), truncate(&one.reason, 300)))
                 .take(MAX_LIST_LINES)
                 .collect(),
-            unreachable: unreachable
+            uncallable_sections: uncallable_sections
                 .map(|one| (one.section.as_str().to_owned(), truncate(&one.reason, 300)))
                 .take(MAX_LIST_LINES)
                 .collect(),
-            not_covered: report
-                .not_covered
+            skipped_stages: report
+                .skipped_stages
                 .iter()
                 .map(|one| (one.kind.as_str().to_owned(), one.sections))
                 .collect(),

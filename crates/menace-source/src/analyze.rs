@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use ruff_source_file::LineIndex;
 use rustc_hash::FxHashMap;
 
-use menace_model::ModuleReport;
+use menace_model::AnalyzedModule;
 
 use crate::cache::{self, FactsCache, FactsCacheError, FactsCacheKey};
 use crate::check::external::{self, ScanResults, ScannerInfo, ScannerSearch, ScannerTool};
@@ -70,7 +70,7 @@ pub enum AnalyzeError {
 /// A repository, understood.
 #[derive(Debug)]
 pub struct Analysis {
-    pub modules: Vec<ModuleReport>,
+    pub modules: Vec<AnalyzedModule>,
     /// Groups of modules that import each other while they are being imported.
     pub cycles: Vec<Vec<String>>,
     /// The scanner that checked for dangerous constructs.
@@ -268,9 +268,9 @@ pub(crate) fn extract_file_facts(path: &str, bytes: &[u8]) -> FileFacts {
         Ok(parsed) => parsed,
         Err(error) => return failed_facts(Some(error.line), error.reason),
     };
-    let (numbers, complexities) = code_metrics::measure(&text, &parsed);
+    let (code_metrics, complexities) = code_metrics::measure(&text, &parsed);
     let mut facts = facts::extract(path, &text, parsed.syntax(), &lines, &complexities);
-    facts.numbers = numbers;
+    facts.code_metrics = code_metrics;
     let module = check::ParsedModule {
         tree: parsed.syntax(),
         tokens: parsed.tokens(),

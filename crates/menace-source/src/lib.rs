@@ -5,7 +5,7 @@
 //! `survey` computes details on request: how parameters are used, which arguments callers pass.
 //! Nothing is ever executed.
 //!
-//! Invariant: any bytes in a `.py` file result in a [`menace_model::ModuleReport`], if necessary
+//! Invariant: any bytes in a `.py` file result in a [`menace_model::AnalyzedModule`], if necessary
 //! one with an `error`; never in a panic and never in an `Err`.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]

@@ -158,8 +158,8 @@ proptest! {
         let analysis = analyze_bytes(text.as_bytes());
         let module = &analysis.modules[0];
         if module.error.is_none() {
-            prop_assert!(module.numbers.maintainability.is_finite());
-            prop_assert!(module.numbers.entropy.is_finite());
+            prop_assert!(module.code_metrics.maintainability.is_finite());
+            prop_assert!(module.code_metrics.entropy.is_finite());
             prop_assert!(!module.sections.is_empty());
         }
     }

@@ -1,8 +1,8 @@
-//! `borderline_bucket.jsonl`: workflows that are not good enough to keep, and not bad enough to
+//! `borderline_bucket.jsonl`: modules that are not good enough to keep, and not bad enough to
 //! drop.
 //!
-//! `menace-track` decides which workflows are borderline, and what follows from a micro-pilot.
-//! Invariant: a workflow has one line, with at most [`MAX_RAROI_VALUES`] values.
+//! `menace-track` decides which modules are borderline, and what follows from a micro-pilot.
+//! Invariant: a module has one line, with at most [`MAX_RAROI_VALUES`] values.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,14 @@ use crate::StoreNotice;
 use crate::database::LOCK_TIMEOUT;
 use crate::files::{FileLock, StoreFileResult, move_aside, read_lines, write_atomic};
 
-/// The most values of RAROI that are kept of a workflow.
+/// The most values of RAROI that are kept of a module.
 const MAX_RAROI_VALUES: usize = 10;
 
-/// One borderline workflow.
+/// One borderline module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BorderlineCandidate {
-    pub workflow_id: String,
+    #[serde(rename = "workflow_id")]
+    pub module: String,
     /// Its last values of RAROI, oldest first.
     pub raroi: Vec<f64>,
     /// The confidence in its returns; 0 if it is not known.
@@ -30,7 +31,7 @@ pub struct BorderlineCandidate {
     pub source: Option<String>,
 }
 
-/// Whether a workflow still needs a micro-pilot, and what the last one decided.
+/// Whether a module still needs a micro-pilot, and what the last one decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BorderlineStatus {
@@ -42,7 +43,7 @@ pub enum BorderlineStatus {
     Terminated,
 }
 
-/// The measured values of a workflow.
+/// The measured values of a module.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BorderlineMeasurement<'s> {
     pub raroi: f64,
@@ -74,15 +75,15 @@ impl BorderlineBucket {
         Ok((candidates, Some(StoreNotice::MovedAside { path: self.path.clone(), to, why })))
     }
 
-    /// Adds a measurement of a borderline workflow, which then needs a micro-pilot. After one, it
+    /// Adds a measurement of a borderline module, which then needs a micro-pilot. After one, it
     /// needs another only when its source has changed (terminated), or when its RAROI is below all
     /// recorded values (promoted); otherwise nothing is changed.
     pub fn add_measurement(
         &self,
-        workflow: &str,
+        module: &str,
         measurement: BorderlineMeasurement<'_>,
     ) -> StoreFileResult<Option<StoreNotice>> {
-        self.update_candidate(workflow, |candidate| {
+        self.update_candidate(module, |candidate| {
             if candidate.needs_pilot(measurement) {
                 candidate.add_measurement(measurement);
                 candidate.status = BorderlineStatus::Pending;
@@ -94,11 +95,11 @@ impl BorderlineBucket {
     /// Records the result of a micro-pilot.
     pub fn record_pilot_result(
         &self,
-        workflow: &str,
+        module: &str,
         measurement: BorderlineMeasurement<'_>,
         status: BorderlineStatus,
     ) -> StoreFileResult<Option<StoreNotice>> {
-        self.update_candidate(workflow, |candidate| {
+        self.update_candidate(module, |candidate| {
             candidate.add_measurement(measurement);
             candidate.status = status;
             candidate.source = Some(measurement.source_hash.to_owned());
@@ -107,16 +108,16 @@ impl BorderlineBucket {
 
     fn update_candidate(
         &self,
-        workflow: &str,
+        module: &str,
         change: impl FnOnce(&mut BorderlineCandidate),
     ) -> StoreFileResult<Option<StoreNotice>> {
         let _lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
         let (mut candidates, notice) = self.candidates()?;
-        if let Some(known) = candidates.iter_mut().find(|one| one.workflow_id == workflow) {
+        if let Some(known) = candidates.iter_mut().find(|one| one.module == module) {
             change(known);
         } else {
             let mut candidate = BorderlineCandidate {
-                workflow_id: workflow.to_owned(),
+                module: module.to_owned(),
                 raroi: Vec::new(),
                 confidence: 0.0,
                 status: BorderlineStatus::Pending,

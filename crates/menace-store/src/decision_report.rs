@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use menace_track::stats::evidence::StatisticalDecision;
 use menace_track::stats::forecast::MetricForecast;
+use menace_track::stats::forecast_calibrator::{CalibratedPrediction, FeatureDrift};
 use menace_track::stats::foresight::CollapsePrediction;
-use menace_track::stats::truth::{CalibratedPrediction, FeatureDrift};
 use menace_track::{ConvergenceReport, RoiBottleneck};
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +30,13 @@ pub struct DecisionReport {
     pub drifts: Vec<FeatureDrift>,
     /// `pred_<metric>` for the next cycle.
     pub predictions: BTreeMap<String, f64>,
-    /// The confidence in the returns of each workflow, where it is known.
+    /// The confidence in the returns of each module, where it is known.
     pub confidence: BTreeMap<String, f64>,
-    /// The metrics that lower each workflow's ROI most.
+    /// The metrics that lower each module's ROI most.
     pub bottlenecks: BTreeMap<String, Vec<RoiBottleneck>>,
-    /// Workflows whose ROI is predicted to fall.
+    /// Modules whose ROI is predicted to fall.
     pub collapse: BTreeMap<String, CollapsePrediction>,
-    /// Borderline workflows, and the results of their micro-pilots.
+    /// Borderline modules, and the results of their micro-pilots.
     pub borderline: Vec<BorderlineCandidate>,
     /// For each of them, the evidence against the thresholds at the end of the run.
     #[serde(default)]

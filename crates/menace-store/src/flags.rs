@@ -1,6 +1,6 @@
 //! `*.flags`: modules that later cycles leave out, one path per line. Users may edit these files.
 //!
-//! Which workflows are flagged, and why, is up to `menace-track`.
+//! Which modules are flagged, and why, is up to `menace-track`.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

@@ -38,12 +38,12 @@ pub use read::{
 };
 pub use record::{
     CallRecord, CellKey, CellRecord, FailureObservation, FailureRecord, MetricMap, ModuleRecord,
-    RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus, ScenarioRecord,
-    SectionRecord, StoredMetricMap, UncelledScenario,
+    OutsideCellScenario, RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus,
+    ScenarioRecord, SectionRecord, StoredMetricMap,
 };
 pub use report::{
     CoverageReport, FailureReport, ImportFailureReport, ModuleScoreReport, REPORT_VERSION,
-    RunReport, ScenarioReport, SkippedStage, SkippedStageReport, UnreachableSectionReport,
+    RunReport, ScenarioReport, SkippedStage, SkippedStageReport, UncallableSectionReport,
 };
 pub use source_file::{SourceLine, read_source_file, read_source_lines};
 pub use store::Store;

@@ -43,9 +43,11 @@ pub struct RunReport {
     /// Modules that cannot be imported.
     pub not_importable: Vec<ImportFailureReport>,
     /// Sections that no call can reach.
-    pub unreachable: Vec<UnreachableSectionReport>,
+    #[serde(rename = "unreachable")]
+    pub uncallable_sections: Vec<UncallableSectionReport>,
     /// Stages that the time limit ended early.
-    pub not_covered: Vec<SkippedStageReport>,
+    #[serde(rename = "not_covered")]
+    pub skipped_stages: Vec<SkippedStageReport>,
     pub warnings: Vec<String>,
     /// Decisions and predictions after the last cycle.
     #[serde(alias = "decided", default)]
@@ -56,7 +58,8 @@ pub struct RunReport {
 pub struct CoverageReport {
     /// Sections that were called.
     pub called: usize,
-    pub unreachable: usize,
+    #[serde(rename = "unreachable")]
+    pub uncallable: usize,
     /// Share of the lines of sections that were reached.
     pub lines: f64,
 }
@@ -137,7 +140,7 @@ pub struct ImportFailureReport {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnreachableSectionReport {
+pub struct UncallableSectionReport {
     pub section: SectionId,
     #[serde(alias = "why")]
     pub reason: String,

@@ -1,13 +1,13 @@
-//! Decides whether a workflow is borderline: not good enough to keep, not bad enough to drop.
+//! Decides whether a module is borderline: not good enough to keep, not bad enough to drop.
 //!
-//! `menace-store` keeps the list of borderline workflows, `menace-loop` runs their micro-pilots.
-//! Invariant: a workflow that meets both thresholds is never on the list.
+//! `menace-store` keeps the list of borderline modules, `menace-loop` runs their micro-pilots.
+//! Invariant: a module that meets both thresholds is never on the list.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
-/// The thresholds below which a workflow is borderline.
+/// The thresholds below which a module is borderline.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BorderlineThresholds {
     /// `BORDERLINE_RAROI_THRESHOLD`.
@@ -17,7 +17,7 @@ pub struct BorderlineThresholds {
 }
 
 impl BorderlineThresholds {
-    /// Whether a workflow meets both thresholds. After a cycle, one that does not becomes
+    /// Whether a module meets both thresholds. After a cycle, one that does not becomes
     /// borderline; after a micro-pilot, one that does is promoted, and any other is terminated. An
     /// unknown confidence meets only a threshold of zero.
     pub fn check_thresholds(&self, raroi: f64, confidence: Option<f64>) -> StatisticalDecision {
@@ -34,7 +34,7 @@ impl BorderlineThresholds {
         let confidence = confidence.unwrap_or(0.0);
         let pieces = vec![
             evidence(DecisionCheck::Raroi, raroi, self.raroi),
-            evidence(DecisionCheck::WorkflowConfidence, confidence, self.confidence),
+            evidence(DecisionCheck::ModuleConfidence, confidence, self.confidence),
         ];
         let confidence = if confidence.is_finite() { confidence } else { 0.0 };
         StatisticalDecision::from_evidence(pieces, confidence, samples, samples)
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn either_threshold_puts_a_workflow_aside() {
+    fn either_threshold_puts_a_module_aside() {
         assert!(!holds(BORDERLINE_THRESHOLDS, 0.05, Some(0.9)));
         assert!(!holds(BORDERLINE_THRESHOLDS, 0.5, Some(0.4)));
         assert!(!holds(BORDERLINE_THRESHOLDS, 0.5, None));
@@ -67,7 +67,7 @@ mod tests {
         let decision = BORDERLINE_THRESHOLDS.check_thresholds(0.2, Some(0.4));
         let raroi = decision.evidence_for(DecisionCheck::Raroi).unwrap();
         assert_eq!((raroi.statistic, raroi.threshold, raroi.holds), (0.2, 0.1, true));
-        let sure = decision.evidence_for(DecisionCheck::WorkflowConfidence).unwrap();
+        let sure = decision.evidence_for(DecisionCheck::ModuleConfidence).unwrap();
         assert_eq!((sure.statistic, sure.threshold, sure.holds), (0.4, 0.5, false));
     }
 }

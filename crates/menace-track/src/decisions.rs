@@ -134,7 +134,7 @@ impl ConvergenceReport {
     }
 
     /// Modules for which further entropy does not pay any more.
-    pub fn entropy_complete_modules(&self) -> impl Iterator<Item = &str> {
+    pub fn entropy_capped_modules(&self) -> impl Iterator<Item = &str> {
         self.entropy.iter().filter(|(_, one)| one.is_complete()).map(|(path, _)| path.as_str())
     }
 }
@@ -169,13 +169,13 @@ impl Tracker {
         let module_decisions = self.check_diminishing_returns(rule, modules);
         let mut entropy = BTreeMap::new();
         for path in module_decisions.keys() {
-            if let Some(patches) = history.module_patches.get(path) {
+            if let Some(source_changes) = history.module_source_changes.get(path) {
                 let floor = rules.entropy_threshold.unwrap_or(threshold);
                 let consecutive = rules.entropy_plateau_consecutive;
                 let ratios = history.module_entropy_deltas.get(path);
                 let ratios = ratios.map(Vec::as_slice).unwrap_or_default();
                 let judged = EntropyDecision {
-                    ceiling: check_entropy_ceiling(patches, floor, consecutive),
+                    ceiling: check_entropy_ceiling(source_changes, floor, consecutive),
                     plateau: rules
                         .entropy_plateau_threshold
                         .map(|limit| check_entropy_plateau(ratios, limit, consecutive)),

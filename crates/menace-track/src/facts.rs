@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use menace_model::{CodeMetrics, ModuleReport, SectionId, StaticFinding, is_test_path};
+use menace_model::{AnalyzedModule, CodeMetrics, SectionId, StaticFinding, is_test_path};
 
 use crate::ImpactTable;
 
@@ -11,7 +11,7 @@ pub struct ModuleFacts {
     pub path: String,
     /// Dotted name.
     pub name: String,
-    pub numbers: CodeMetrics,
+    pub code_metrics: CodeMetrics,
     pub findings: Vec<StaticFinding>,
     pub lints: u32,
     /// How many modules import it.
@@ -19,8 +19,8 @@ pub struct ModuleFacts {
     /// How severe failures in this module are, from 0 to 1 (impact table).
     pub severity: f64,
     pub sections: Vec<SectionFacts>,
-    /// The complexity of the last patch, if there was one.
-    pub patch_complexity: Option<f64>,
+    /// The complexity of the last source change, if there was one.
+    pub source_change_size: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,13 +38,13 @@ pub struct SectionFacts {
 const ASSERT_RULE: &str = "B101";
 
 /// Whether a finding counts as a risk; `assert` in tests does not.
-pub fn is_risk(finding: &StaticFinding, module: &ModuleReport) -> bool {
+pub fn is_risk(finding: &StaticFinding, module: &AnalyzedModule) -> bool {
     finding.rule != ASSERT_RULE || !is_test_path(&module.path)
 }
 
 impl ModuleFacts {
     /// Facts of all modules of a repository, since callers of a section may be in any of them.
-    pub fn from_reports(modules: &[ModuleReport], impact: &ImpactTable) -> Vec<Self> {
+    pub fn from_reports(modules: &[AnalyzedModule], impact: &ImpactTable) -> Vec<Self> {
         let mut callers: HashMap<(&str, &str), u32> = HashMap::new();
         for section in modules.iter().flat_map(|module| &module.sections) {
             for call in &section.calls {
@@ -53,10 +53,10 @@ impl ModuleFacts {
                 }
             }
         }
-        let module = |report: &ModuleReport| Self {
+        let module = |report: &AnalyzedModule| Self {
             path: report.path.clone(),
             name: report.name.clone(),
-            numbers: report.numbers,
+            code_metrics: report.code_metrics,
             findings: report.findings.iter().filter(|one| is_risk(one, report)).cloned().collect(),
             lints: report.lints.len() as u32,
             fan_in: report.imported_by.len() as u32,
@@ -76,7 +76,7 @@ impl ModuleFacts {
                     }
                 })
                 .collect(),
-            patch_complexity: None,
+            source_change_size: None,
         };
         modules.iter().map(module).collect()
     }
@@ -126,14 +126,14 @@ mod tests {
         }
     }
 
-    fn module(path: &str, name: &str, sections: Vec<Section>) -> ModuleReport {
-        ModuleReport {
+    fn module(path: &str, name: &str, sections: Vec<Section>) -> AnalyzedModule {
+        AnalyzedModule {
             path: path.to_owned(),
             name: name.to_owned(),
             sections,
             imports: Vec::new(),
             imported_by: Vec::new(),
-            numbers: CodeMetrics::default(),
+            code_metrics: CodeMetrics::default(),
             findings: Vec::new(),
             lints: Vec::new(),
             error: None,

@@ -9,11 +9,11 @@
 //! | `roi` | metrics → ROI by a profile, RAROI by the impact table |
 //! | `report` | a whole cycle: metrics, ROI, deltas |
 //! | `tracker` | histories over cycles, the shape of `roi_history.json` |
-//! | `selection` | cycles over other sections are kept out of a comparison |
+//! | `comparison` | cycles over other sections are kept out of a comparison |
 //! | `synergy` | a combined run minus the mean of the individual runs |
 //! | `discrepancy` | irregularities after a cycle |
 //! | `predict` | predictors of the next value of a metric, and their weights |
-//! | `borderline` | workflows whose RAROI is neither good nor bad |
+//! | `borderline` | modules whose RAROI is neither good nor bad |
 //! | `judgement` | go on or stop: every decision after a cycle, with its evidence |
 //! | `risk` | which modules and sections to look at first |
 //! | `stats` | forecasts, tests, convergence, drift: equal to the reference packages |
@@ -24,6 +24,7 @@
 //! Invariant: a number that nothing was measured for is absent, and no number is NaN or infinite.
 
 mod borderline;
+pub mod comparison;
 mod decisions;
 mod discrepancy;
 mod facts;
@@ -35,7 +36,6 @@ mod ranking;
 mod report;
 mod risk;
 mod roi;
-pub mod selection;
 mod series;
 pub mod stats;
 mod synergy;
@@ -50,8 +50,8 @@ pub use discrepancy::{
 };
 pub use facts::{ModuleFacts, SectionFacts, is_risk};
 pub use measure::{
-    CallBudget, CellMetrics, ConfirmedFailure, CycleInput, CycleMetrics, ExternalMeasurements,
-    MeasuredScenario, ResourcePrices, TalliedCell, measure_cells, measure_cycle,
+    CallBudget, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements,
+    MeasuredScenario, MeasuringInput, ResourcePrices, TalliedCell, measure_cells, measure_cycle,
     measure_module_text,
 };
 pub use metric::{
@@ -63,7 +63,7 @@ pub use ranking::{
     ModuleRankRow, NamedHistory, ScenarioRankRow, SynergyRankRow, SynergySummary, rank_modules,
     rank_scenario_synergy, rank_scenarios, rank_synergy, summarise_synergy,
 };
-pub use report::{CycleReport, ScoredMetrics, compute_risk, score_cycle};
+pub use report::{CycleScores, ScoredMetrics, compute_risk, score_cycle};
 pub use risk::{RiskFlag, find_risk_flags};
 pub use roi::{
     ImpactTable, ImpactTableError, RoiBottleneck, RoiBreakdown, RoiProfile, RoiProfileError,

@@ -79,7 +79,7 @@ pub struct ExternalMeasurements {
 
 /// All data that the metrics of a cycle are computed from.
 #[derive(Debug, Clone, Copy)]
-pub struct CycleInput<'a> {
+pub struct MeasuringInput<'a> {
     pub scenarios: &'a [MeasuredScenario],
     pub modules: &'a [ModuleFacts],
     pub cells: &'a [TalliedCell],
@@ -114,7 +114,7 @@ pub struct CycleMetrics {
 /// # Panics
 ///
 /// When a cell refers to a scenario that the cycle does not have.
-pub fn measure_cycle(cycle: &CycleInput<'_>) -> CycleMetrics {
+pub fn measure_cycle(cycle: &MeasuringInput<'_>) -> CycleMetrics {
     let book = CycleIndex::new(cycle);
     let cells = cycle
         .cells
@@ -189,7 +189,7 @@ pub fn measure_module_text(module: &ModuleFacts) -> MetricValues {
 
 /// The data of a cycle, by section and by file.
 struct CycleIndex<'a> {
-    cycle: &'a CycleInput<'a>,
+    cycle: &'a MeasuringInput<'a>,
     sections: HashMap<&'a SectionId, (&'a ModuleFacts, &'a SectionFacts)>,
     cells: HashMap<&'a SectionId, Vec<&'a TalliedCell>>,
     failures: HashMap<&'a SectionId, Vec<&'a ConfirmedFailure>>,
@@ -198,7 +198,7 @@ struct CycleIndex<'a> {
 }
 
 impl<'a> CycleIndex<'a> {
-    fn new(cycle: &'a CycleInput<'a>) -> Self {
+    fn new(cycle: &'a MeasuringInput<'a>) -> Self {
         let mut book = Self {
             cycle,
             sections: HashMap::new(),

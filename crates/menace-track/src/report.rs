@@ -28,7 +28,7 @@ impl ScoredMetrics {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CycleReport {
+pub struct CycleScores {
     pub run: ScoredMetrics,
     /// By path.
     pub modules: BTreeMap<String, ScoredMetrics>,
@@ -41,7 +41,7 @@ pub struct CycleReport {
     pub scenario_synergy: BTreeMap<String, SynergyDelta>,
 }
 
-impl CycleReport {
+impl CycleScores {
     /// The scenario with the lowest ROI; the first by name if there are several.
     pub fn worst_scenario(&self) -> Option<&str> {
         let rated =
@@ -56,7 +56,7 @@ pub fn score_cycle(
     modules: &[ModuleFacts],
     profile: &RoiProfile,
     tracker: &Tracker,
-) -> CycleReport {
+) -> CycleScores {
     let history = tracker.history();
     let severities: BTreeMap<&str, f64> =
         modules.iter().map(|module| (module.path.as_str(), module.severity)).collect();
@@ -74,7 +74,7 @@ pub fn score_cycle(
             roi_delta,
         }
     };
-    CycleReport {
+    CycleScores {
         run: scored(&measured.run, &history.roi_history, &history.roi_deltas, None),
         modules: measured
             .modules

@@ -143,13 +143,13 @@ mod tests {
         ModuleFacts {
             path: path.to_owned(),
             name: path.to_owned(),
-            numbers: CodeMetrics::default(),
+            code_metrics: CodeMetrics::default(),
             findings: Vec::new(),
             lints: 0,
             fan_in: 0,
             severity,
             sections: vec![section("first", 1), section("second", 11)],
-            patch_complexity: None,
+            source_change_size: None,
         }
     }
 

@@ -3,27 +3,27 @@
 //! `menace-store` reads and writes files; the format of `roi_history.json` is [`RoiHistory`].
 //! Invariant: a history only grows, and by at most one value per key and cycle.
 
+mod confidence;
 mod forecasts;
 mod history;
-mod patches;
 mod predictions;
+mod source_changes;
 #[cfg(test)]
 mod tests;
-mod workflow;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use history::RoiHistory;
-pub use patches::ModuleShape;
+pub use source_changes::ModuleShape;
 
 use crate::metric::{SYNERGY_ROI, scenario_metric_name};
 use crate::predict::ForecastModelCache;
 use crate::series::{extrapolate_line, last_values};
 use crate::stats::convergence::{DiminishingReturnsRule, check_diminishing_returns};
 use crate::stats::evidence::StatisticalDecision;
-use crate::{CycleReport, MetricValues, ScoredMetrics};
+use crate::{CycleScores, MetricValues, ScoredMetrics};
 
 /// How many of the last values a projection uses.
 const PROJECTION_CYCLES: usize = 10;
@@ -83,9 +83,9 @@ impl Tracker {
     }
 
     /// Adds a cycle.
-    pub fn update(&mut self, report: &CycleReport) {
+    pub fn update(&mut self, report: &CycleScores) {
         let history = &mut self.history;
-        let CycleReport { run, modules, sections, scenarios, synergy, scenario_synergy } = report;
+        let CycleScores { run, modules, sections, scenarios, synergy, scenario_synergy } = report;
         history.cycles += 1;
         history.roi_history.extend(run.roi_value());
         history.roi_deltas.extend(run.roi_delta);

@@ -1,16 +1,16 @@
 //! Profiles, severities, templates, calibrations and histories that came with a checkout: reading
 //! them ends, without a panic.
 
-use menace_track::stats::templates::ColdStartTemplates;
-use menace_track::stats::truth::TruthAdapter;
+use menace_track::stats::cold_start::ColdStartCurves;
+use menace_track::stats::forecast_calibrator::ForecastCalibrator;
 use menace_track::{ImpactTable, RoiHistory, RoiProfiles};
 use proptest::prelude::*;
 
 fn read_all(text: &str) {
     let _ = RoiProfiles::parse(text, &[]);
     let _ = ImpactTable::parse(text);
-    let _ = ColdStartTemplates::parse(text);
-    let _ = TruthAdapter::from_json(text);
+    let _ = ColdStartCurves::parse(text);
+    let _ = ForecastCalibrator::from_json(text);
     if let Ok(history) = serde_json::from_str::<RoiHistory>(text) {
         // What was read can be written.
         let _ = serde_json::to_string(&history);

@@ -21,8 +21,9 @@ use menace_track::stats::distribution::{f_above, normal_cdf, t_cdf, t_quantile};
 use menace_track::stats::drift::{
     EcdfGaps, QuantileBins, kolmogorov_smirnov, kolmogorov_smirnov_p_value, psi,
 };
-use menace_track::stats::entropy::{PatchDelta, check_entropy_ceiling, check_entropy_plateau};
+use menace_track::stats::entropy::{SourceDelta, check_entropy_ceiling, check_entropy_plateau};
 use menace_track::stats::forecast::{ForecastOptions, ResourceSeries, forecast, forecast_with};
+use menace_track::stats::forecast_calibrator::{DriftLimits, ForecastCalibrator};
 use menace_track::stats::foresight::{ForesightCycle, ForesightLimits, ForesightTracker};
 use menace_track::stats::levene::{LeveneCenter, levene_test};
 use menace_track::stats::smoothing::ExponentialSmoothing;
@@ -30,7 +31,6 @@ use menace_track::stats::synergy::{
     SynergyConvergence, SynergyConvergenceRule, check_metric_convergence,
 };
 use menace_track::stats::trend::TrendLine;
-use menace_track::stats::truth::{DriftLimits, TruthAdapter};
 use menace_track::{
     ConvergenceRules, RoiHistory, RoiRisk, Tracker, compute_confidence, compute_raroi,
 };
@@ -185,11 +185,11 @@ proptest! {
         }
         let plateau = check_entropy_plateau(&values, 0.1, cycles);
         prop_assert!(plateau.evidence.iter().all(|e| !e.statistic.is_nan()));
-        let patches: Vec<PatchDelta> = values
+        let source_changes: Vec<SourceDelta> = values
             .windows(3)
-            .map(|w| PatchDelta { roi_delta: w[0], entropy_delta: w[1], complexity_delta: w[2] })
+            .map(|w| SourceDelta { roi_delta: w[0], entropy_delta: w[1], complexity_delta: w[2] })
             .collect();
-        let ceiling = check_entropy_ceiling(&patches, 0.1, cycles);
+        let ceiling = check_entropy_ceiling(&source_changes, 0.1, cycles);
         prop_assert!(ceiling.evidence.iter().all(|e| !e.statistic.is_nan()));
     }
 
@@ -209,12 +209,12 @@ proptest! {
         history.metrics_history.insert("synergy_roi".to_owned(), synergy.clone());
         history.predicted_metrics.insert("synergy_roi".to_owned(), predicted);
         history.actual_metrics.insert("synergy_roi".to_owned(), synergy);
-        let patches = returns.windows(3).map(|three| PatchDelta {
+        let source_changes = returns.windows(3).map(|three| SourceDelta {
             roi_delta: three[0],
             entropy_delta: three[1],
             complexity_delta: three[2],
         });
-        history.module_patches.insert("m.py".to_owned(), patches.collect());
+        history.module_source_changes.insert("m.py".to_owned(), source_changes.collect());
         let tracker = Tracker::new(history);
         let rules = ConvergenceRules {
             entropy_plateau_threshold: Some(0.1),
@@ -234,9 +234,9 @@ proptest! {
             prop_assert!(pieces.clone().all(|one| are_finite(&[one.statistic, one.threshold])));
             prop_assert!(pieces.clone().all(|one| one.p_value.is_none_or(is_share)));
         }
-        let confidence = tracker.workflow_confidence("m.py");
+        let confidence = tracker.module_confidence("m.py");
         prop_assert!(confidence.is_none_or(|it| (0.0..=1.0).contains(&it)), "{confidence:?}");
-        prop_assert!((0.0..=1.0).contains(&tracker.workflow_confidence_with("m.py", 0.3)));
+        prop_assert!((0.0..=1.0).contains(&tracker.module_confidence_with("m.py", 0.3)));
     }
 
     #[test]
@@ -270,8 +270,8 @@ proptest! {
     }
 
     #[test]
-    fn foresight_holds_numbers(values in series(), template in series()) {
-        let mut foresight = ForesightTracker::with_template(ForesightLimits::default(), &template);
+    fn foresight_holds_numbers(values in series(), curve in series()) {
+        let mut foresight = ForesightTracker::with_cold_start(ForesightLimits::default(), &curve);
         for pair in values.chunks(2) {
             let stress = pair.get(1).copied();
             foresight.record(ForesightCycle { roi: pair[0], stress, ..ForesightCycle::default() });
@@ -404,12 +404,12 @@ proptest! {
         prop_assert!(cross_validate(&sample).iter().all(|score| !score.error.is_nan()));
         let names = ["a".to_owned(), "b".to_owned()];
         let limits = DriftLimits::default();
-        if let Ok(mut adapter) = TruthAdapter::train(&names, &rows, &targets, limits, "") {
-            for drift in adapter.check_drift(&rows, "") {
+        if let Ok(mut calibrator) = ForecastCalibrator::train(&names, &rows, &targets, limits, "") {
+            for drift in calibrator.check_drift(&rows, "") {
                 prop_assert!(drift.psi.is_finite() && (0.0..=1.0).contains(&drift.ks));
             }
             for row in &rows {
-                prop_assert!(adapter.predict(row).value.is_finite());
+                prop_assert!(calibrator.predict(row).value.is_finite());
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use menace_track::stats::arima::ArimaOrderGrid;
 use menace_track::stats::forecast::{ForecastOptions, ResourceSeries, forecast_with};
-use menace_track::stats::truth::{DriftLimits, TruthAdapter};
+use menace_track::stats::forecast_calibrator::{DriftLimits, ForecastCalibrator};
 use menace_track::{ConvergenceRules, RoiHistory, Tracker};
 
 /// Numbers that look like chance (Marsaglia 2003).
@@ -173,12 +173,13 @@ fn one_feature_of_forty_that_moved_is_found_and_none_is_where_none_did() {
             let (known, mut new) = (rows(before), rows(after));
             let targets: Vec<f64> = known.iter().map(|row| row[0]).collect();
             let limits = DriftLimits::default();
-            let mut adapter = TruthAdapter::train(&names, &known, &targets, limits, "").unwrap();
-            alarms += usize::from(adapter.check_drift(&new, "").iter().any(|one| one.drifted));
+            let mut calibrator =
+                ForecastCalibrator::train(&names, &known, &targets, limits, "").unwrap();
+            alarms += usize::from(calibrator.check_drift(&new, "").iter().any(|one| one.drifted));
             for row in &mut new {
                 row[7] += 1.5;
             }
-            found += usize::from(adapter.check_drift(&new, "")[7].drifted);
+            found += usize::from(calibrator.check_drift(&new, "")[7].drifted);
         }
         assert!(found >= least, "{found} of 100 at {before}/{after}");
     }

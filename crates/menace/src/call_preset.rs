@@ -33,8 +33,9 @@ pub(crate) fn read_preset(
     if let Some(file) = mocks {
         preset.mocks = Some(preset_files::read_mocks(file)?);
     }
-    let calls_out = preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
-    if calls_out {
+    let uses_recordings =
+        preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
+    if uses_recordings {
         let recorded = preset_files::read_recordings(settings)?;
         if !recorded.is_empty() {
             preset.mocks.get_or_insert_default().extend(recorded);

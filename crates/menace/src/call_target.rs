@@ -7,7 +7,7 @@ use anyhow::{Error, anyhow, bail};
 
 use menace_loop::targets;
 use menace_model::{
-    CallTarget, ModuleRef, ModuleReport, Section, SectionId, SectionKind, TargetKind,
+    AnalyzedModule, CallTarget, ModuleRef, Section, SectionId, SectionKind, TargetKind,
     closest_names, format_suggestion_or,
 };
 use menace_source::Analysis;
@@ -87,7 +87,7 @@ pub(crate) fn resolve_target<'a>(
     Ok(found(&qualname, kind, line, access))
 }
 
-fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleReport, Error> {
+fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a AnalyzedModule, Error> {
     let modules = &analysis.modules;
     let exact = modules.iter().find(|module| module.name == typed || module.path == typed);
     // If the repository is itself a package, its modules are also known by their names inside of
@@ -120,7 +120,7 @@ fn find_module<'a>(analysis: &'a Analysis, typed: &str) -> Result<&'a ModuleRepo
 }
 
 /// Python keeps the last of several definitions.
-fn find_section<'a>(module: &'a ModuleReport, qualname: &str) -> Option<&'a Section> {
+fn find_section<'a>(module: &'a AnalyzedModule, qualname: &str) -> Option<&'a Section> {
     let named =
         |section: &&Section| targets::strip_definition_number(section.id.qualname()) == qualname;
     let exact = |section: &&Section| section.id.qualname() == qualname;
@@ -128,7 +128,7 @@ fn find_section<'a>(module: &'a ModuleReport, qualname: &str) -> Option<&'a Sect
 }
 
 /// Classes are no sections; their methods and constructors are.
-fn is_class(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> bool {
+fn is_class(analysis: &Analysis, module: &AnalyzedModule, qualname: &str) -> bool {
     let prefix = format!("{qualname}.");
     let full = format!("{}.{qualname}", module.name);
     let has_methods = module.sections.iter().any(|section| {
@@ -144,7 +144,7 @@ fn is_class(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> bool 
             .any(|plan| plan.steps.iter().any(|step| step.class == full))
 }
 
-fn no_such_name_error(analysis: &Analysis, module: &ModuleReport, qualname: &str) -> Error {
+fn no_such_name_error(analysis: &Analysis, module: &AnalyzedModule, qualname: &str) -> Error {
     if let Some(error) = &module.error {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
         return anyhow!(
@@ -167,7 +167,7 @@ fn no_such_name_error(analysis: &Analysis, module: &ModuleReport, qualname: &str
     anyhow!("`{}` has no `{qualname}`{}", module.path, format_suggestion_or(&near, ""))
 }
 
-fn section_names(module: &ModuleReport) -> impl Iterator<Item = &str> {
+fn section_names(module: &AnalyzedModule) -> impl Iterator<Item = &str> {
     let callable = |section: &&Section| section.kind != SectionKind::Module;
     module.sections.iter().filter(callable).map(|section| section.id.qualname())
 }

@@ -12,7 +12,7 @@ use menace_loop::run::CALIBRATION_FILE;
 use menace_settings::{SettingOrigin, SettingValue, Settings};
 use menace_store::{FailureRecord, RunRecord, Store};
 use menace_track::RoiHistory;
-use menace_track::stats::truth::TruthAdapter;
+use menace_track::stats::forecast_calibrator::ForecastCalibrator;
 
 use crate::args::GlobalArgs;
 use crate::context::{CommandContext, FlagValues};
@@ -207,14 +207,13 @@ pub(crate) fn read_history(path: &Path) -> Result<RoiHistory, CommandError> {
 
 /// The calibration model beside a history. A model that cannot be used causes a warning, and
 /// forecasts are shown without it.
-pub(crate) fn read_truth_adapter(path: &Path) -> Option<TruthAdapter> {
+pub(crate) fn read_calibrator(path: &Path) -> Option<ForecastCalibrator> {
     let file = history_file(path).with_file_name(CALIBRATION_FILE);
     let read = match menace_files::read_file(&file, MAX_HISTORY_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         Err(error) => Err(anyhow::Error::new(error)),
-        Ok(bytes) => {
-            TruthAdapter::from_json(&String::from_utf8_lossy(&bytes)).map_err(anyhow::Error::new)
-        }
+        Ok(bytes) => ForecastCalibrator::from_json(&String::from_utf8_lossy(&bytes))
+            .map_err(anyhow::Error::new),
     };
     read.inspect_err(|error| tracing::warn!("cannot use `{}`: {error}", file.display())).ok()
 }

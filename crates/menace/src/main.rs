@@ -11,6 +11,7 @@ mod commands;
 mod context;
 mod data_dir;
 mod exit;
+mod external_inputs;
 mod interrupt;
 mod isolation;
 mod logs;
@@ -22,7 +23,6 @@ mod report_page;
 mod selection;
 mod servers;
 mod setting_flags;
-mod stub_inputs;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use menace_loop::cycle::SectionFilter;
-use menace_model::{ModuleReport, Section};
+use menace_model::{AnalyzedModule, Section};
 
 use crate::exit::CommandError;
 
@@ -66,7 +66,7 @@ fn build_globs(patterns: &[String]) -> Result<Option<GlobSet>, CommandError> {
 }
 
 impl SectionFilter for SectionSelection {
-    fn has_module(&self, module: &ModuleReport) -> bool {
+    fn has_module(&self, module: &AnalyzedModule) -> bool {
         let modules = self.modules.as_ref();
         modules.is_none_or(|globs| globs.is_match(&module.path) || globs.is_match(&module.name))
     }
@@ -77,7 +77,7 @@ impl SectionFilter for SectionSelection {
         modules.is_none_or(|globs| globs.is_match(path) || globs.is_match(name))
     }
 
-    fn has(&self, module: &ModuleReport, section: &Section) -> bool {
+    fn has(&self, module: &AnalyzedModule, section: &Section) -> bool {
         let is_selected = self.sections.as_ref().is_none_or(|globs| {
             let dotted = format!("{}:{}", module.name, section.id.qualname());
             globs.is_match(section.id.as_str()) || globs.is_match(dotted)

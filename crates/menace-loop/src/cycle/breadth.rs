@@ -10,7 +10,7 @@ use std::sync::Arc;
 use menace_model::{Call, Outcome, TargetKind, Verdict};
 use menace_sandbox::{CallJob, SandboxError};
 use menace_scenario::input::{CallInput, InputGenerator, LearnedHints, RepositoryFacts};
-use menace_scenario::judge::{BaselineOutcome, SectionHistory, SectionWeakness};
+use menace_scenario::judge::{BaselineOutcome, OracleContext, SectionWeakness};
 use menace_track::CallTally;
 
 use super::observer::{CompletedCall, CycleStage, RunEvent, RunObserver};
@@ -41,7 +41,7 @@ pub(super) struct BreadthPhase<'a, 'p> {
 /// The results of a section's calls so far.
 #[derive(Debug)]
 pub(super) struct SectionState<'a> {
-    pub history: SectionHistory<'a>,
+    pub oracle_context: OracleContext<'a>,
     pub baseline_calls: Vec<BaselineCall>,
     /// Whether its module cannot be imported, so that the section is not called.
     pub has_failed_import: bool,
@@ -130,7 +130,7 @@ struct PlannedCall {
 impl<'a> SectionState<'a> {
     pub(super) fn new(planned_section: &PlannedSection<'a>) -> Self {
         Self {
-            history: SectionHistory::new(planned_section.section),
+            oracle_context: OracleContext::new(planned_section.section),
             baseline_calls: Vec::new(),
             has_failed_import: false,
             has_baseline_plan: false,
@@ -232,8 +232,8 @@ impl<'a> BreadthPhase<'a, '_> {
         self.make(planned, observer, |planned, outcome| {
             let PlannedCall { cell, number, call, input, .. } = planned;
             let state = &mut section_states[cell.section];
-            state.history.record_outcome(&call, &outcome, true);
-            let weakness = state.history.find_weakness(&call, &outcome, None);
+            state.oracle_context.record_outcome(&call, &outcome, true);
+            let weakness = state.oracle_context.find_weakness(&call, &outcome, None);
             if let (Some(inputs), Some(input)) = (generators.get(&cell.section), input) {
                 inputs.record_hints(learned_hints, &input, &outcome);
                 let outcome = BaselineOutcome::from(&outcome);
@@ -320,10 +320,10 @@ impl<'a> BreadthPhase<'a, '_> {
             let calls = self.make(planned, observer, |planned, outcome| {
                 let PlannedCall { cell, number, baseline, call, .. } = planned;
                 let state = &mut section_states[cell.section];
-                state.history.record_outcome(&call, &outcome, !has_faults(&call));
+                state.oracle_context.record_outcome(&call, &outcome, !has_faults(&call));
                 let baseline = baseline.map(|at| &state.baseline_calls[at].outcome);
                 let is_import = self.plan.sections[cell.section].target.kind == TargetKind::Module;
-                let found = || state.history.find_weakness(&call, &outcome, baseline);
+                let found = || state.oracle_context.find_weakness(&call, &outcome, baseline);
                 let weakness = if is_import { None } else { found() };
                 EvaluatedCall { cell, number, call, outcome, weakness }
             })?;
@@ -391,7 +391,7 @@ impl<'a> BreadthPhase<'a, '_> {
             let mut call = planned_section.call(&self.plan.scenarios[0], number, Some(&input));
             call.coverage = true;
             if input.strategy.follows_types() {
-                state.history.record_declared(&call);
+                state.oracle_context.record_declared(&call);
             }
             let cell = CellIndex { section, scenario: 0 };
             let input = Some(input);
@@ -422,7 +422,7 @@ impl<'a> BreadthPhase<'a, '_> {
             // since recording slows them down.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
             if scenario.has_own_inputs && input.strategy.follows_types() {
-                state.history.record_declared(&call);
+                state.oracle_context.record_declared(&call);
             }
             planned.push(PlannedCall { cell, number, input: None, baseline, call });
         }

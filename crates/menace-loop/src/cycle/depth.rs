@@ -42,7 +42,7 @@ pub(super) struct DepthResult {
     /// Lines that calls reached, by file.
     pub reached: BTreeMap<String, LineRanges>,
     pub triage: TriageResult,
-    pub history_lines: Vec<String>,
+    pub reusable_input_lines: Vec<String>,
     /// Sections that the deadline cut.
     pub unfinished: Vec<SectionId>,
     /// Candidates without a rerun.
@@ -76,8 +76,9 @@ impl DepthPhase<'_, '_> {
             let ExploreLoop { targets, unfinished, .. } = explore_loop;
             result.unfinished.extend(unfinished.targets.iter().map(|&target| id(&batch[target])));
             result.unconfirmed += unfinished.unconfirmed;
-            let history_lines = targets.iter().flat_map(|target| target.explorer.history_lines());
-            result.history_lines.extend(history_lines);
+            let reusable_input_lines =
+                targets.iter().flat_map(|target| target.explorer.reusable_input_lines());
+            result.reusable_input_lines.extend(reusable_input_lines);
         }
         Ok(result)
     }

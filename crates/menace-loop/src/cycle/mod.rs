@@ -46,7 +46,7 @@ pub use plan::{
     BASELINE, CellIndex, CyclePlan, PlanRequest, PlannedScenario, PlannedSection, SectionFilter,
     UncallableSection,
 };
-pub(crate) use result::is_simpler;
+pub(crate) use result::only_first_is_baseline;
 pub use result::{CountedFailure, CycleResult, DepthCompletion, MissingPackage, SkippedWork};
 pub use shared_run::{SharedRun, SharedRunPart};
 
@@ -104,7 +104,7 @@ pub(crate) fn run(
     if caller.is_late() {
         result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
     }
-    result.is_breadth_complete &= result.not_covered.is_empty();
+    result.is_breadth_complete &= result.skipped_stages.is_empty();
     if let Some(explore_budget) = budget.depth {
         // The threat settings of the baseline hold in depth, too.
         let threat = plan.scenarios[0].inputs.threat;

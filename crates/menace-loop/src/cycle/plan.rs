@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use menace_model::{
-    Call, CallConditions, CallConfinement, CallLimits, CallTarget, MockResponse, ModuleReport,
+    AnalyzedModule, Call, CallConditions, CallConfinement, CallLimits, CallTarget, MockResponse,
     Outcome, ScenarioSeverity, Section, SectionHints, SectionId, SectionKind, Seed, TargetKind,
     UpstreamConfig,
 };
@@ -118,7 +118,7 @@ pub struct CellIndex {
 /// A section that can be called.
 #[derive(Debug)]
 pub struct PlannedSection<'a> {
-    pub module: &'a ModuleReport,
+    pub module: &'a AnalyzedModule,
     pub section: &'a Section,
     pub hints: &'a SectionHints,
     pub target: CallTarget,
@@ -195,12 +195,12 @@ pub struct PlanRequest<'a> {
 /// Which sections a run selects.
 pub trait SectionFilter: fmt::Debug {
     /// Whether any section of the module may be selected.
-    fn has_module(&self, module: &ModuleReport) -> bool;
+    fn has_module(&self, module: &AnalyzedModule) -> bool;
 
     /// Whether sections of a module that no longer exists would be selected.
     fn has_path(&self, path: &str) -> bool;
 
-    fn has(&self, module: &ModuleReport, section: &Section) -> bool;
+    fn has(&self, module: &AnalyzedModule, section: &Section) -> bool;
 }
 
 #[derive(Debug)]
@@ -332,7 +332,7 @@ impl<'a> CyclePlan<'a> {
 
     fn assign_scenarios(
         &mut self,
-        module: &'a ModuleReport,
+        module: &'a AnalyzedModule,
         common: &[Preset],
         request: &PlanRequest<'_>,
     ) -> Result<(), ConfigError> {

@@ -71,7 +71,7 @@ impl SkippedWork {
 }
 
 /// Whether a failure was shown under the baseline, and the other one, with the same id, was not.
-pub(crate) fn is_simpler(scenario: &str, other: &str) -> bool {
+pub(crate) fn only_first_is_baseline(scenario: &str, other: &str) -> bool {
     scenario == BASELINE && other != BASELINE
 }
 
@@ -94,7 +94,7 @@ pub struct CycleResult {
     /// Failures that the breadth phase did not find.
     pub beyond_breadth: BTreeSet<FailureId>,
     /// Inputs for later runs to begin with, as lines of a history file.
-    pub history_lines: Vec<String>,
+    pub reusable_input_lines: Vec<String>,
     pub import_failures: Vec<ImportFailure>,
     /// Packages that functions import and that are not installed; no cell has these calls.
     pub missing_packages: BTreeSet<MissingPackage>,
@@ -103,7 +103,7 @@ pub struct CycleResult {
     pub timing_calls: u64,
     pub verdicts: BTreeMap<Verdict, u64>,
     /// Stages and scenarios that the deadline ended early, with the skipped work.
-    pub not_covered: Vec<(SkippedStage, SkippedWork)>,
+    pub skipped_stages: Vec<(SkippedStage, SkippedWork)>,
     /// Cells with fewer calls than planned.
     pub incomplete_cells: BTreeSet<CellIndex>,
     /// Whether at most the depth phase was ended early, so that the cycle can be compared with
@@ -153,7 +153,7 @@ impl CycleResult {
         self.count(depth.verdicts);
         self.timing_calls = depth.timing_calls;
         self.reached = depth.reached;
-        self.history_lines = depth.history_lines;
+        self.reusable_input_lines = depth.reusable_input_lines;
         self.missing_packages.extend(depth.triage.missing_packages);
         for (failure, count) in depth.triage.failures {
             self.add_failure_beyond_breadth(failure, count);
@@ -181,7 +181,7 @@ impl CycleResult {
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
                 known.occurrences += occurrences;
-                if is_simpler(&failure.scenario, &known.failure.scenario) {
+                if only_first_is_baseline(&failure.scenario, &known.failure.scenario) {
                     known.failure = failure;
                 }
             }
@@ -200,9 +200,9 @@ impl CycleResult {
         if skipped.count == 0 {
             return;
         }
-        match self.not_covered.iter_mut().find(|(known, _)| *known == stage) {
+        match self.skipped_stages.iter_mut().find(|(known, _)| *known == stage) {
             Some((_, known)) => known.add(skipped),
-            None => self.not_covered.push((stage, skipped)),
+            None => self.skipped_stages.push((stage, skipped)),
         }
     }
 

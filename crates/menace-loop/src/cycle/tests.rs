@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use menace_model::{Call, CallCoverage, FileCoverage, Outcome, SectionId, TargetKind, Verdict};
-use menace_sandbox::{CancelToken, SandboxBackend, SandboxError, SandboxSpec, Tier, WarmSession};
+use menace_sandbox::{CallSession, CancelToken, SandboxBackend, SandboxError, SandboxSpec, Tier};
 use menace_scenario::preset::{PresetValues, ProfileCatalog};
 use menace_settings::KeywordProfiles;
 use menace_source::{Analysis, analyze};
@@ -34,12 +34,12 @@ impl SandboxBackend for ScriptedBackend {
         Tier::Unsafe
     }
 
-    fn open_session(&self, _: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+    fn open_session(&self, _: &SandboxSpec) -> Result<Box<dyn CallSession>, SandboxError> {
         Ok(Box::new(self.clone()))
     }
 }
 
-impl WarmSession for ScriptedBackend {
+impl CallSession for ScriptedBackend {
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         self.calls.lock().expect("no panic").push(call.clone());
         Ok((self.answer)(call))
@@ -50,7 +50,7 @@ impl WarmSession for ScriptedBackend {
 struct EverySection;
 
 impl SectionFilter for EverySection {
-    fn has_module(&self, _: &menace_model::ModuleReport) -> bool {
+    fn has_module(&self, _: &menace_model::AnalyzedModule) -> bool {
         true
     }
 
@@ -58,7 +58,7 @@ impl SectionFilter for EverySection {
         true
     }
 
-    fn has(&self, _: &menace_model::ModuleReport, _: &menace_model::Section) -> bool {
+    fn has(&self, _: &menace_model::AnalyzedModule, _: &menace_model::Section) -> bool {
         true
     }
 }
@@ -196,7 +196,7 @@ fn a_cell_without_all_of_its_calls_is_not_covered() {
     });
     let made = calls.iter().filter(|call| is_half(call)).count();
     assert!((1..8).contains(&made), "{made} calls");
-    let normal = result.not_covered.iter().find(|(stage, _)| stage.as_str() == BASELINE);
+    let normal = result.skipped_stages.iter().find(|(stage, _)| stage.as_str() == BASELINE);
     let half = SectionId::new("desk.py", "half");
     assert_eq!(normal.map(|(_, missed)| missed), Some(&SkippedWork::from_sections([half])));
     assert!(!result.is_breadth_complete);

@@ -163,7 +163,7 @@ impl<'a, 'p> Triage<'a, 'p> {
             let QueuedCandidate { cell, candidate, occurrences } = queued;
             let state = &section_states[cell.section];
             let baseline = state.baseline_of(&call);
-            let rerun = CandidateRerun::judge(call, outcome, &state.history, baseline);
+            let rerun = CandidateRerun::judge(call, outcome, &state.oracle_context, baseline);
             let failure = candidate.confirm(rerun).and_then(|finding| {
                 let located = LocatedFinding {
                     section: self.plan.sections[cell.section].section,

@@ -11,7 +11,7 @@ use menace_model::{
 };
 use menace_sandbox::{CallJob, CancelToken, SandboxBackend, SandboxError, SandboxSpec};
 use menace_scenario::judge::{
-    BaselineOutcome, CandidateRerun, GrowthSample, SectionHistory, SectionWeakness, rerun_call,
+    BaselineOutcome, CandidateRerun, GrowthSample, OracleContext, SectionWeakness, rerun_call,
     steep_growth_exponent,
 };
 use menace_scenario::shrink::{largest_size, with_size};
@@ -94,7 +94,7 @@ pub(crate) fn repro_until(
 pub(super) struct ReproAttempts<'a> {
     caller: CallRunner<'a>,
     spec: SandboxSpec,
-    history: SectionHistory<'a>,
+    oracle_context: OracleContext<'a>,
     failure: &'a Failure,
     target: CallTarget,
     lines: SourceLineCache,
@@ -136,7 +136,7 @@ impl<'a> ReproAttempts<'a> {
         Ok(Self {
             caller: CallRunner::new(backend, workers, cancel, deadline),
             spec,
-            history: SectionHistory::from_failing_call(section, &failure.call),
+            oracle_context: OracleContext::from_failing_call(section, &failure.call),
             failure,
             target: CallTarget { module: targets::module_ref(module), qualname, kind },
             lines: SourceLineCache::new(analysis.root()),
@@ -144,7 +144,7 @@ impl<'a> ReproAttempts<'a> {
     }
 
     pub(super) fn params(&self) -> &'a [SignatureParam] {
-        &self.history.section().params
+        &self.oracle_context.section().params
     }
 
     /// The call that shows the failure, as the section is reached today.
@@ -177,7 +177,7 @@ impl<'a> ReproAttempts<'a> {
             reruns.push(if self.failure.kind == WeaknessKind::Import {
                 CandidateRerun::judge_import(call, outcome)
             } else {
-                CandidateRerun::judge(call, outcome, &self.history, baseline.as_ref())
+                CandidateRerun::judge(call, outcome, &self.oracle_context, baseline.as_ref())
             });
         }
         Ok(reruns)

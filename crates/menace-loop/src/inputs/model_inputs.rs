@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use menace_model::Section;
 use menace_scenario::input::records::{InputRecord, InputRecordError};
-use menace_scenario::input::synthetic::{self, StubModel};
+use menace_scenario::input::synthetic::{self, InputModel};
 use menace_store::files::write_atomic;
 
 use super::files::MAX_INPUT_FILE_BYTES;
@@ -12,12 +12,12 @@ use super::files::MAX_INPUT_FILE_BYTES;
 /// Queries a model, and caches its answers.
 #[expect(missing_debug_implementations, reason = "a model need not have one")]
 pub struct ModelInputCache<'a> {
-    model: &'a dyn StubModel,
+    model: &'a dyn InputModel,
     directory: &'a Path,
 }
 
 impl<'a> ModelInputCache<'a> {
-    pub fn new(model: &'a dyn StubModel, directory: &'a Path) -> Self {
+    pub fn new(model: &'a dyn InputModel, directory: &'a Path) -> Self {
         Self { model, directory }
     }
 

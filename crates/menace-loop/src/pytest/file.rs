@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use menace_model::ModuleReport;
+use menace_model::AnalyzedModule;
 use menace_source::Analysis;
 use menace_source::file_discovery::{EXPORTED_TEST_HEADER, EXPORTED_TEST_PREFIX};
 
@@ -13,7 +13,7 @@ use super::{ExportedTest, ExportedTestFile};
 use crate::targets;
 
 /// `test_menace_shop_cart.py`.
-pub(super) fn name(module: &ModuleReport) -> String {
+pub(super) fn name(module: &AnalyzedModule) -> String {
     let word = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
     format!("{EXPORTED_TEST_PREFIX}{}.py", module.name.chars().map(word).collect::<String>())
 }
@@ -22,7 +22,7 @@ pub(super) fn write(
     name: String,
     analysis: &Analysis,
     home: Option<&Path>,
-    module: &ModuleReport,
+    module: &AnalyzedModule,
     tests: &[ExportedTest],
 ) -> ExportedTestFile {
     let used: BTreeSet<TestHelper> =

@@ -1,7 +1,7 @@
 //! Writes the test for one failure, by the kind of its weakness.
 
 use menace_model::{
-    Call, ConcurrencyBurst, Failure, ModuleReport, Section, TargetKind, Value, WeaknessKind,
+    AnalyzedModule, Call, ConcurrencyBurst, Failure, Section, TargetKind, Value, WeaknessKind,
 };
 use menace_scenario::input::INJECTION_MARKER;
 use menace_scenario::shrink::{largest_size, with_size};
@@ -29,7 +29,7 @@ struct TestBody {
 
 pub(super) fn test(
     failure: &Failure,
-    module: &ModuleReport,
+    module: &AnalyzedModule,
     section: &Section,
 ) -> Result<ExportedTest, String> {
     if let Some(why) = unexportable_reason(failure) {
@@ -66,7 +66,7 @@ pub(super) fn test(
 
 fn build_test_body(
     failure: &Failure,
-    module: &ModuleReport,
+    module: &AnalyzedModule,
     section: &Section,
 ) -> Result<TestBody, String> {
     let call = &failure.call;

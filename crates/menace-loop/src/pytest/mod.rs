@@ -15,7 +15,7 @@ mod source;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use menace_model::{Failure, FailureId, ModuleReport, Section};
+use menace_model::{AnalyzedModule, Failure, FailureId, Section};
 use menace_source::Analysis;
 
 /// A file to be written.
@@ -56,7 +56,7 @@ struct ExportedTest {
 /// on any machine.
 pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) -> TestExport {
     let mut export = TestExport::default();
-    let mut modules: BTreeMap<&str, (&ModuleReport, Vec<ExportedTest>)> = BTreeMap::new();
+    let mut modules: BTreeMap<&str, (&AnalyzedModule, Vec<ExportedTest>)> = BTreeMap::new();
     for failure in failures {
         let written = match section_of(failure, analysis) {
             Some((module, section)) => kinds::test(failure, module, section)
@@ -87,7 +87,7 @@ pub fn export(failures: &[Failure], analysis: &Analysis, home: Option<&Path>) ->
 fn section_of<'a>(
     failure: &Failure,
     analysis: &'a Analysis,
-) -> Option<(&'a ModuleReport, &'a Section)> {
+) -> Option<(&'a AnalyzedModule, &'a Section)> {
     analysis.modules.iter().find_map(|module| {
         let section = module.sections.iter().find(|section| section.id == failure.section)?;
         Some((module, section))

@@ -22,19 +22,19 @@ mod rules;
 use std::collections::{BTreeMap, BTreeSet};
 
 use menace_store::DecisionReport;
+use menace_track::stats::cold_start::ColdStartCurves;
 use menace_track::stats::evidence::DecisionVerdict;
 use menace_track::stats::forecast::{ForecastOptions, MetricForecast};
+use menace_track::stats::forecast_calibrator::{CalibrationError, ForecastCalibrator};
 use menace_track::stats::foresight::CollapsePrediction;
-use menace_track::stats::templates::ColdStartTemplates;
-use menace_track::stats::truth::{TruthAdapter, TruthError};
 use menace_track::{
-    ConvergenceReport, CycleReport, MetricValues, ModuleFacts, RoiBottleneck, RoiHistory, Tracker,
+    ConvergenceReport, CycleScores, MetricValues, ModuleFacts, RoiBottleneck, RoiHistory, Tracker,
     compute_risk, find_bottlenecks,
 };
 
 use super::measure::CycleMeasurement;
 use super::persist::metric_map;
-use super::score::CycleScore;
+use super::score::CycleEvaluation;
 use super::warnings::RunWarning;
 use super::{RunError, RunRequest};
 
@@ -42,8 +42,8 @@ use calibration::{CalibrationEvidence, CalibrationState};
 use foresight::{ForesightTrackers, StabilitySample};
 
 pub use calibration::{CALIBRATION_FILE, calibrated};
-pub use foresight::TemplatesError;
-pub(super) use foresight::read_templates;
+pub use foresight::ColdStartFileError;
+pub(super) use foresight::read_cold_start_curves;
 pub(super) use models::DecisionModels;
 pub(super) use pilot::{PilotResults, test_borderline_modules};
 
@@ -54,14 +54,14 @@ const MAX_BOTTLENECKS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecisionInput<'d> {
     pub request: &'d RunRequest<'d>,
-    pub templates: &'d ColdStartTemplates,
+    pub cold_start_curves: &'d ColdStartCurves,
     /// The time of the decision.
     pub at_ms: i64,
     pub cycle: u32,
     /// Which cycles this one compares with.
-    pub selection: &'d str,
+    pub comparison_key: &'d str,
     pub measurement: &'d CycleMeasurement,
-    pub score: &'d CycleScore,
+    pub score: &'d CycleEvaluation,
 }
 
 /// The decisions after a cycle.
@@ -71,7 +71,7 @@ pub(super) struct CycleDecisions {
     /// Paths of modules to flag; empty after a cycle that was cut short.
     pub converged_modules: BTreeSet<String>,
     /// Paths of modules that have reached their entropy ceiling; empty likewise.
-    pub complete_modules: BTreeSet<String>,
+    pub entropy_capped_modules: BTreeSet<String>,
     /// Further cycles of this run would not change its numbers.
     pub has_converged: bool,
     forecast: Option<MetricForecast>,
@@ -89,7 +89,7 @@ pub(super) struct CycleDecisions {
 /// The models after a cycle; none where it does not change them.
 #[derive(Debug, Default)]
 struct UpdatedModels {
-    calibration: Option<TruthAdapter>,
+    calibration: Option<ForecastCalibrator>,
     foresight: Option<ForesightTrackers>,
 }
 
@@ -100,20 +100,20 @@ impl DecisionInput<'_> {
         &self,
         tracker: &mut Tracker,
         models: &DecisionModels,
-    ) -> Result<CycleDecisions, TruthError> {
-        let CycleScore { report, predictions, is_complete, .. } = self.score;
+    ) -> Result<CycleDecisions, CalibrationError> {
+        let CycleEvaluation { report, predictions, is_complete, .. } = self.score;
         let rules = rules::convergence_rules(self.request.settings);
         let convergence =
             tracker.decide_convergence(&rules, report.modules.keys().map(String::as_str));
         let forecast = tracker.forecast_roi(ForecastOptions::default());
         let confidence = report.modules.keys();
         let confidence =
-            confidence.filter_map(|path| Some((path.clone(), tracker.workflow_confidence(path)?)));
+            confidence.filter_map(|path| Some((path.clone(), tracker.module_confidence(path)?)));
         let flagged = |modules: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
             modules.filter(|_| *is_complete).map(str::to_owned).collect()
         };
         let converged_modules = flagged(&mut convergence.converged_modules());
-        let complete_modules = flagged(&mut convergence.entropy_complete_modules());
+        let entropy_capped_modules = flagged(&mut convergence.entropy_capped_modules());
         let history = tracker.history();
         let evidence = CalibrationEvidence::collect(history, forecast.as_ref(), predictions);
         let mut calibration = CalibrationState::default();
@@ -130,7 +130,7 @@ impl DecisionInput<'_> {
         warnings.extend(converged_warning(&converged_modules));
         Ok(CycleDecisions {
             converged_modules,
-            complete_modules,
+            entropy_capped_modules,
             has_converged: *is_complete && convergence.converged,
             confidence: confidence.collect(),
             bottlenecks: module_bottlenecks(report, &self.measurement.modules, history),
@@ -146,10 +146,10 @@ impl DecisionInput<'_> {
 
     fn calibrate(
         &self,
-        stored: Option<TruthAdapter>,
+        stored: Option<ForecastCalibrator>,
         evidence: &CalibrationEvidence,
-    ) -> Result<(Option<TruthAdapter>, CalibrationState), TruthError> {
-        calibration::calibrate(stored, evidence, self.selection, &logs::timestamp(self.at_ms))
+    ) -> Result<(Option<ForecastCalibrator>, CalibrationState), CalibrationError> {
+        calibration::calibrate(stored, evidence, self.comparison_key, &logs::timestamp(self.at_ms))
     }
 
     /// Adds the cycle to the forecasts of stability.
@@ -163,9 +163,9 @@ impl DecisionInput<'_> {
             rois: rois.collect(),
             stress: self.measurement.stress,
             // The ROI of a module does not depend on which other modules are left out.
-            selection: &self.request.sections_text,
+            comparison_key: &self.request.sections_text,
         };
-        foresight::record(trackers, &sample, self.templates)
+        foresight::record(trackers, &sample, self.cold_start_curves)
     }
 
     /// Writes models and logs; a cycle that was cut short changes none of them.
@@ -214,7 +214,7 @@ impl CycleDecisions {
 }
 
 fn module_bottlenecks(
-    report: &CycleReport,
+    report: &CycleScores,
     modules: &[ModuleFacts],
     history: &RoiHistory,
 ) -> BTreeMap<String, Vec<RoiBottleneck>> {

@@ -33,7 +33,7 @@ impl KnownFailures {
     }
 
     /// The failures of a cycle, with their numbers of occurrences, as the report has them.
-    pub(super) fn report(
+    pub(super) fn to_reports(
         &self,
         failures: &BTreeMap<FailureId, CountedFailure>,
     ) -> Vec<FailureReport> {

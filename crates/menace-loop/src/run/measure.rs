@@ -8,8 +8,8 @@ use std::path::Path;
 
 use menace_model::{Failure, FailureId, ScenarioSeverity, SectionId};
 use menace_track::{
-    CallTally, CellMetrics, ConfirmedFailure, CycleInput, CycleMetrics, ExternalMeasurements,
-    LineRanges, MeasuredScenario, MetricValues, ModuleFacts, RiskFlag, RoiProfile, TalliedCell,
+    CallTally, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements, LineRanges,
+    MeasuredScenario, MeasuringInput, MetricValues, ModuleFacts, RiskFlag, RoiProfile, TalliedCell,
     Tracker, compute_roi, find_risk_flags, measure_cycle,
 };
 
@@ -51,7 +51,7 @@ pub(super) fn measure(
     request: &RunRequest<'_>,
     plan: &CyclePlan<'_>,
     result: &CycleResult,
-    parts: CycleParts,
+    parts: MeasuringData,
     collected: CollectedExtras,
     before: &Tracker,
 ) -> CycleMeasurement {
@@ -60,7 +60,7 @@ pub(super) fn measure(
     let CollectedExtras { joules, custom, predictions, text_synergy } = collected;
     let extras = ExternalMeasurements { custom, ..external_measurements(joules, before) };
     let mut metrics = parts.measure(&request.scoring.profile, &extras);
-    let CycleParts { scenarios, modules, cells, .. } = parts;
+    let MeasuringData { scenarios, modules, cells, .. } = parts;
     CycleMeasurement {
         line_coverage: line_coverage(&modules, &cells, &result.reached),
         stress: mean(plan.scenarios.iter().map(stress)),
@@ -96,7 +96,7 @@ pub(super) struct CollectedExtras {
 /// Calls the metric plugins, and reads the sources of the sections that shared a run.
 pub(super) fn collect_extras(
     request: &RunRequest<'_>,
-    parts: &CycleParts,
+    parts: &MeasuringData,
     shared_run: Option<&SharedRun>,
     joules: Option<f64>,
     before: &Tracker,
@@ -121,14 +121,14 @@ pub(super) type CellTallies = BTreeMap<CellIndex, Box<CallTally>>;
 
 /// The data that metrics are computed from.
 #[derive(Debug)]
-pub(super) struct CycleParts {
+pub(super) struct MeasuringData {
     scenarios: Vec<MeasuredScenario>,
     pub modules: Vec<ModuleFacts>,
     cells: Vec<TalliedCell>,
     failures: Vec<ConfirmedFailure>,
 }
 
-impl CycleParts {
+impl MeasuringData {
     pub(super) fn collect(
         request: &RunRequest<'_>,
         plan: &CyclePlan<'_>,
@@ -158,7 +158,7 @@ impl CycleParts {
         parts.cells.retain(|cell| !unmeasured.contains(cell.section.path()));
         parts.modules.retain(|module| !unmeasured.contains(module.path.as_str()));
         for module in &mut parts.modules {
-            module.patch_complexity = before.patch_complexity(module);
+            module.source_change_size = before.source_change_size(module);
         }
         parts
     }
@@ -168,7 +168,7 @@ impl CycleParts {
         profile: &RoiProfile,
         extras: &ExternalMeasurements,
     ) -> CycleMetrics {
-        measure_cycle(&CycleInput {
+        measure_cycle(&MeasuringInput {
             scenarios: &self.scenarios,
             modules: &self.modules,
             cells: &self.cells,

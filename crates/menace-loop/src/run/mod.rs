@@ -62,7 +62,7 @@ use persist::MetricArchive;
 use session::RunSession;
 use warnings::WarningLog;
 
-pub use decide::{CALIBRATION_FILE, TemplatesError, calibrated};
+pub use decide::{CALIBRATION_FILE, ColdStartFileError, calibrated};
 pub use scoring_config::{ScoringConfig, ScoringConfigError};
 
 /// Everything that a run needs.
@@ -116,9 +116,9 @@ pub enum RunError {
     #[error(transparent)]
     Missing(#[from] MissingScenariosError),
     #[error(transparent)]
-    Templates(#[from] TemplatesError),
+    ColdStart(#[from] ColdStartFileError),
     #[error(transparent)]
-    Calibration(#[from] menace_track::stats::truth::TruthError),
+    Calibration(#[from] menace_track::stats::forecast_calibrator::CalibrationError),
     #[error(
         "`{}` belongs to another repository, `{other}`; name another directory with \
          --sandbox-data-dir", .data_dir.display()
@@ -132,7 +132,7 @@ pub fn run(
     observer: &mut dyn RunObserver,
 ) -> Result<RunReport, RunError> {
     let started = Instant::now();
-    let templates = decide::read_templates(request.settings)?;
+    let cold_start_curves = decide::read_cold_start_curves(request.settings)?;
     let url = request.settings.store.database_url.value.as_str();
     let (store, notices) = Store::open(request.data_dir, url)?;
     let repository = check_repository(request, &store)?;
@@ -161,7 +161,7 @@ pub fn run(
         request,
         engine,
         known,
-        templates,
+        cold_start_curves,
         history,
         archive,
         writer,

@@ -9,7 +9,7 @@ use menace_store::{
     CellKey, CellRecord, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId, RunWriter,
     ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
 };
-use menace_track::{CycleReport, MetricValues, RiskFlag, ScoredMetrics};
+use menace_track::{CycleScores, MetricValues, RiskFlag, ScoredMetrics};
 use menace_track::{compute_roi, hash_signature};
 
 use super::decide::{CycleDecisions, DecisionInput, DecisionModels};
@@ -46,7 +46,7 @@ impl MetricArchive {
     }
 
     /// Adds the metrics of a whole cycle.
-    pub(super) fn append(&mut self, cycle: u32, report: &CycleReport) -> Result<(), RunError> {
+    pub(super) fn append(&mut self, cycle: u32, report: &CycleScores) -> Result<(), RunError> {
         let at_ms = now_ms();
         let mut measurements = Vec::new();
         let mut add = |scenario: &str, module: &str, metrics: &MetricValues| {
@@ -98,9 +98,9 @@ impl DecidedCycle<'_> {
         writer: &RunWriter,
     ) -> Result<Vec<RunWarning>, RunError> {
         let DecisionInput { request, cycle, score, .. } = self.input;
-        let CycleDecisions { converged_modules, complete_modules, .. } = self.decisions;
+        let CycleDecisions { converged_modules, entropy_capped_modules, .. } = self.decisions;
         let mut warnings =
-            history.flag_modules(request.repository, converged_modules, complete_modules)?;
+            history.flag_modules(request.repository, converged_modules, entropy_capped_modules)?;
         let began = Instant::now();
         self.write_rows(writer)?;
         // A cycle that was ended early is not comparable with others, and is not in the history
@@ -110,7 +110,7 @@ impl DecidedCycle<'_> {
         }
         let elapsed: Duration = history.take_elapsed() + began.elapsed();
         tracing::debug!(histories_ms = elapsed.as_secs_f64() * 1e3, "histories are written");
-        inputs::append_history(&request.settings.stubs.history, &self.result.history_lines)?;
+        inputs::append_history(&request.settings.stubs.history, &self.result.reusable_input_lines)?;
         warnings.extend(self.input.persist(self.decisions, models)?);
         Ok(warnings)
     }
@@ -177,7 +177,7 @@ impl DecidedCycle<'_> {
                 roi: scored.and_then(ScoredMetrics::roi_value),
                 raroi: scored.and_then(|scored| scored.raroi),
                 metrics: scored.map(|scored| metric_map(&scored.metrics)).unwrap_or_default(),
-                unreachable: None,
+                uncallable_reason: None,
             })?;
         }
         for uncallable in &self.plan.uncallable {
@@ -188,7 +188,7 @@ impl DecidedCycle<'_> {
                 roi: None,
                 raroi: None,
                 metrics: BTreeMap::new(),
-                unreachable: Some(uncallable.why.clone()),
+                uncallable_reason: Some(uncallable.why.clone()),
             })?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use menace_scenario::ConfigError;
 use menace_scenario::preset::{Preset, PresetSelection};
-use menace_track::{CycleReport, RoiHistory};
+use menace_track::{CycleScores, RoiHistory};
 use serde_json::Value;
 
 use crate::cycle::PlannedScenario;
@@ -37,7 +37,7 @@ pub(super) fn fingerprints(scenarios: &[PlannedScenario]) -> BTreeMap<String, St
 
 /// Removes the deltas of scenarios that had another preset before.
 pub(super) fn clear_changed_deltas(
-    report: &mut CycleReport,
+    report: &mut CycleScores,
     history: &RoiHistory,
     fingerprints: &BTreeMap<String, String>,
 ) {
@@ -75,7 +75,7 @@ mod tests {
         let delta = |history: &RoiHistory, fingerprint: &str| {
             let scored = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
             let scenarios = BTreeMap::from([("random_1".to_owned(), scored)]);
-            let mut report = CycleReport { scenarios, ..CycleReport::default() };
+            let mut report = CycleScores { scenarios, ..CycleScores::default() };
             clear_changed_deltas(&mut report, history, &with_fingerprint(fingerprint));
             report.scenarios["random_1"].roi_delta
         };

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use menace_model::{FailureId, SectionId, Verdict, now_ms};
 use menace_sandbox::CancelToken;
-use menace_store::{CallRecord, CellKey, RunWriter, UncelledScenario};
+use menace_store::{CallRecord, CellKey, OutsideCellScenario, RunWriter};
 
 use crate::cycle::{CompletedCall, RunEvent, RunObserver, ShownOccurrence};
 
@@ -28,7 +28,7 @@ pub(super) struct RunRecorder<'r> {
     started: Instant,
     stored_failures: BTreeSet<FailureId>,
     /// How many calls outside of cells were stored.
-    uncelled_calls: u32,
+    calls_outside_cells: u32,
     /// The last of them.
     recent: VecDeque<StoredCallKey>,
 }
@@ -38,7 +38,7 @@ struct StoredCallKey {
     section: SectionId,
     /// The number of the call in the event.
     event_number: usize,
-    scenario: UncelledScenario,
+    scenario: OutsideCellScenario,
     number: u32,
 }
 
@@ -58,7 +58,7 @@ impl<'r> RunRecorder<'r> {
             error: None,
             started,
             stored_failures: BTreeSet::new(),
-            uncelled_calls: 0,
+            calls_outside_cells: 0,
             recent: VecDeque::new(),
         }
     }
@@ -68,14 +68,14 @@ impl<'r> RunRecorder<'r> {
         &mut self,
         section: &SectionId,
         event_number: usize,
-        scenario: UncelledScenario,
+        scenario: OutsideCellScenario,
     ) -> (&'static str, u32) {
-        self.uncelled_calls += 1;
+        self.calls_outside_cells += 1;
         if self.recent.len() == MAX_RECENT_CALLS {
             self.recent.pop_front();
         }
         let section = section.clone();
-        let number = self.uncelled_calls;
+        let number = self.calls_outside_cells;
         self.recent.push_back(StoredCallKey { section, event_number, scenario, number });
         (scenario.as_str(), number)
     }
@@ -96,7 +96,11 @@ impl<'r> RunRecorder<'r> {
             None => self.next_key(
                 section,
                 number,
-                if is_counted { UncelledScenario::Depth } else { UncelledScenario::Auxiliary },
+                if is_counted {
+                    OutsideCellScenario::Depth
+                } else {
+                    OutsideCellScenario::Auxiliary
+                },
             ),
         };
         let key = self.cell_key(section, scenario);

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use menace_track::selection;
+use menace_track::comparison;
 use menace_track::{
-    CycleDiscrepancy, CycleReport, DISCREPANCY_COUNT, MetricValues, RoiProfile, TalliedCell,
+    CycleDiscrepancy, CycleScores, DISCREPANCY_COUNT, MetricValues, RoiProfile, TalliedCell,
     Tracker, compute_roi, find_unequal_results, find_unusual_metrics, find_unusual_modules,
     find_unusual_scenarios, score_cycle,
 };
@@ -29,16 +29,16 @@ pub(super) struct CycleEntry<'c> {
     pub measurement: &'c CycleMeasurement,
     pub signatures: &'c SectionSignatures<'c>,
     pub shared_run: Option<&'c SharedRun>,
-    /// Which cycles this one compares with, see [`compared_selection`].
-    pub selection: &'c str,
+    /// Which cycles this one compares with, see [`build_comparison_key`].
+    pub comparison_key: &'c str,
     /// Whether the deadline ended at most the depth phase early.
     pub is_complete: bool,
 }
 
 /// ROI, synergy and discrepancies of a cycle.
 #[derive(Debug)]
-pub(super) struct CycleScore {
-    pub report: CycleReport,
+pub(super) struct CycleEvaluation {
+    pub report: CycleScores,
     pub discrepancies: Vec<CycleDiscrepancy>,
     /// `pred_<metric>` for the next cycle.
     pub predictions: MetricValues,
@@ -49,22 +49,23 @@ pub(super) struct CycleScore {
 
 /// Names the sections of a cycle. Cycles compare when these are equal: the same selection, and
 /// either all findings of the depth phase or none.
-pub(super) fn compared_selection(
+pub(super) fn build_comparison_key(
     request: &RunRequest<'_>,
     result: &CycleResult,
     left_out: &[&str],
 ) -> String {
     let depth = if result.depth == DepthCompletion::Cut { "depth cut short" } else { "" };
     let sections = [request.sections_text.as_str(), depth].join(" ").trim().to_owned();
-    selection::exclude_modules(&sections, left_out)
+    comparison::exclude_modules(&sections, left_out)
 }
 
 impl CycleEntry<'_> {
     /// Scores the cycle and adds it to the tracker's history.
-    pub(super) fn append(&self, tracker: &mut Tracker) -> CycleScore {
-        let has_same_modules = selection::is_same(tracker.history(), self.selection);
-        let has_same_sections = selection::has_same_sections(tracker.history(), self.selection);
-        let earlier = selection::take_earlier(tracker.history_mut(), self.selection);
+    pub(super) fn append(&self, tracker: &mut Tracker) -> CycleEvaluation {
+        let has_same_modules = comparison::is_same(tracker.history(), self.comparison_key);
+        let has_same_sections =
+            comparison::has_same_sections(tracker.history(), self.comparison_key);
+        let earlier = comparison::remove_incomparable(tracker.history_mut(), self.comparison_key);
         let discrepancies = self.find_discrepancies(tracker);
         let mut report = self.score(tracker, discrepancies.len());
         if !self.is_complete || !has_same_sections {
@@ -83,10 +84,10 @@ impl CycleEntry<'_> {
         }
         let predictions = tracker.predict_all_metrics(&tracker.predictor_panel());
         if self.is_complete {
-            selection::record_start(tracker.history_mut(), self.selection, &earlier);
+            comparison::record_start(tracker.history_mut(), self.comparison_key, &earlier);
         }
-        selection::restore(tracker.history_mut(), earlier);
-        CycleScore { report, discrepancies, predictions, is_complete: self.is_complete }
+        comparison::restore(tracker.history_mut(), earlier);
+        CycleEvaluation { report, discrepancies, predictions, is_complete: self.is_complete }
     }
 
     fn find_discrepancies(&self, tracker: &Tracker) -> Vec<CycleDiscrepancy> {
@@ -103,7 +104,7 @@ impl CycleEntry<'_> {
         found
     }
 
-    fn score(&self, tracker: &Tracker, discrepancies: usize) -> CycleReport {
+    fn score(&self, tracker: &Tracker, discrepancies: usize) -> CycleScores {
         let CycleMeasurement { metrics, modules, scenarios, text_synergy, .. } = self.measurement;
         let failures = self.shared_run.map_or(0, |shared| shared.failures.len());
         let mut metrics = metrics.clone();
@@ -131,7 +132,7 @@ impl CycleEntry<'_> {
     fn add_to_history(
         &self,
         tracker: &mut Tracker,
-        report: &CycleReport,
+        report: &CycleScores,
         fingerprints: &BTreeMap<String, String>,
     ) {
         // Before the update: compares the predictions for this cycle with its metrics.
@@ -148,12 +149,12 @@ impl CycleEntry<'_> {
             }
         }
         tracker.record_resources(&used_resources(&self.measurement.cells));
-        tracker.record_patches(&self.measurement.modules, report);
+        tracker.record_source_changes(&self.measurement.modules, report);
     }
 }
 
-fn clear_deltas(report: &mut CycleReport) {
-    let CycleReport { run, modules, sections, scenarios, .. } = report;
+fn clear_deltas(report: &mut CycleScores) {
+    let CycleScores { run, modules, sections, scenarios, .. } = report;
     let parts = modules.values_mut().chain(sections.values_mut()).chain(scenarios.values_mut());
     for scored in parts.chain([run]) {
         scored.roi_delta = None;

@@ -6,20 +6,20 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use menace_model::{ModuleReport, Section, Seed, now_ms};
+use menace_model::{AnalyzedModule, Section, Seed, now_ms};
 use menace_store::{RunEndRecord, RunReport, RunWriter};
-use menace_track::stats::templates::ColdStartTemplates;
-use menace_track::{Tracker, selection};
+use menace_track::stats::cold_start::ColdStartCurves;
+use menace_track::{Tracker, comparison};
 
 use super::decide::{DecisionInput, DecisionModels, test_borderline_modules};
 use super::engine::CycleEngine;
 use super::history::HistoryStore;
 use super::known_failures::{KnownFailures, RecheckedFailure};
-use super::measure::{self, CellTallies, CycleParts, EnergyMeter};
+use super::measure::{self, CellTallies, EnergyMeter, MeasuringData};
 use super::persist::{DecidedCycle, MetricArchive};
 use super::presets;
 use super::recorder::RunRecorder;
-use super::score::{CycleEntry, compared_selection};
+use super::score::{CycleEntry, build_comparison_key};
 use super::signatures::SectionSignatures;
 use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
 use super::warnings::{RunWarning, WarningLog};
@@ -30,7 +30,7 @@ pub(super) struct RunSession<'s> {
     pub request: &'s RunRequest<'s>,
     pub engine: CycleEngine<'s>,
     pub known: KnownFailures,
-    pub templates: ColdStartTemplates,
+    pub cold_start_curves: ColdStartCurves,
     pub history: HistoryStore,
     pub archive: MetricArchive,
     pub writer: RunWriter,
@@ -59,7 +59,7 @@ impl RunSession<'_> {
                     // A run that has no section to call.
                     let mut result = CycleResult::default();
                     self.recheck_known(&mut result)?;
-                    finished.rechecked = self.known.report(&result.failures);
+                    finished.rechecked = self.known.to_reports(&result.failures);
                 }
                 break;
             };
@@ -91,9 +91,9 @@ impl RunSession<'_> {
             return Ok(None);
         }
         let made = self.make_calls(cycle, &plan)?;
-        let selection =
-            compared_selection(request, &made.result, &left_out_modules(request, &flagged));
-        let scored = self.process(cycle, &plan, &filter, made, &selection)?;
+        let comparison_key =
+            build_comparison_key(request, &made.result, &left_out_modules(request, &flagged));
+        let scored = self.process(cycle, &plan, &filter, made, &comparison_key)?;
         if request.settings.presets.fail_on_missing_scenarios.value {
             scored.check_scenarios(&plan, request)?;
         }
@@ -133,7 +133,7 @@ impl RunSession<'_> {
         plan: &CyclePlan<'_>,
         filter: &UnflaggedFilter<'_>,
         made: MadeCalls,
-        selection: &str,
+        comparison_key: &str,
     ) -> Result<ScoredCycle, RunError> {
         let request = self.request;
         let MadeCalls { result, tallies, joules } = made;
@@ -141,9 +141,9 @@ impl RunSession<'_> {
         let (before, warnings) = self.history.read()?;
         self.warn(warnings);
         let mut compared = before.clone();
-        selection::take_earlier(&mut compared, selection);
+        comparison::remove_incomparable(&mut compared, comparison_key);
         let compared = Tracker::new(compared);
-        let parts = CycleParts::collect_measurable(request, plan, &result, tallies, &compared);
+        let parts = MeasuringData::collect_measurable(request, plan, &result, tallies, &compared);
         let shared_run = result.shared_run.as_ref();
         let (extras, warnings) =
             measure::collect_extras(request, &parts, shared_run, joules, &compared)?;
@@ -155,21 +155,21 @@ impl RunSession<'_> {
             measurement: &measurement,
             signatures: &SectionSignatures::new(&request.analysis.modules, filter),
             shared_run,
-            selection,
+            comparison_key,
             is_complete: result.is_breadth_complete,
         };
         let (score, mut history, warnings) =
             self.history.update(&before, |tracker| entry.append(tracker))?;
         self.warn(warnings);
-        selection::take_earlier(&mut history, selection);
+        comparison::remove_incomparable(&mut history, comparison_key);
         let (models, warnings) = DecisionModels::load(request.data_dir)?;
         self.warn(warnings);
         let input = DecisionInput {
             request,
-            templates: &self.templates,
+            cold_start_curves: &self.cold_start_curves,
             at_ms: now_ms(),
             cycle,
-            selection,
+            comparison_key,
             measurement: &measurement,
             score: &score,
         };
@@ -216,7 +216,7 @@ impl RunSession<'_> {
         if finished.last_score().is_none() {
             // A run without calls has no decisions in which to report them.
             self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
-                module: candidate.workflow_id.clone(),
+                module: candidate.module.clone(),
                 status: candidate.status,
             }));
         }
@@ -259,7 +259,7 @@ struct UnflaggedFilter<'a> {
 }
 
 impl SectionFilter for UnflaggedFilter<'_> {
-    fn has_module(&self, module: &ModuleReport) -> bool {
+    fn has_module(&self, module: &AnalyzedModule) -> bool {
         !self.flagged.contains(&module.path) && self.sections.has_module(module)
     }
 
@@ -267,7 +267,7 @@ impl SectionFilter for UnflaggedFilter<'_> {
         self.sections.has_path(path)
     }
 
-    fn has(&self, module: &ModuleReport, section: &Section) -> bool {
+    fn has(&self, module: &AnalyzedModule, section: &Section) -> bool {
         !self.flagged.contains(&module.path) && self.sections.has(module, section)
     }
 }

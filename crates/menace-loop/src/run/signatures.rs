@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{ModuleReport, SectionId};
+use menace_model::{AnalyzedModule, SectionId};
 use menace_track::{CycleDiscrepancy, RoiHistory, Tracker, find_changed_sections, hash_signature};
 use serde_json::{Map, Value};
 
@@ -16,13 +16,13 @@ const SIGNATURES_KEY: &str = "section_signatures";
 
 #[derive(Debug)]
 pub(super) struct SectionSignatures<'r> {
-    modules: &'r [ModuleReport],
+    modules: &'r [AnalyzedModule],
     sections: &'r dyn SectionFilter,
 }
 
 impl<'r> SectionSignatures<'r> {
     /// `modules` are all of the repository; `sections` selects those of the cycle.
-    pub(super) fn new(modules: &'r [ModuleReport], sections: &'r dyn SectionFilter) -> Self {
+    pub(super) fn new(modules: &'r [AnalyzedModule], sections: &'r dyn SectionFilter) -> Self {
         Self { modules, sections }
     }
 

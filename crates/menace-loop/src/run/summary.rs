@@ -11,7 +11,7 @@ use menace_scenario::preset::{MissingScenariosError, Preset, find_scenario_gaps}
 use menace_store::{
     CoverageReport, DecisionReport, FailureReport, ImportFailureReport, ModuleScoreReport,
     REPORT_VERSION, RunReport, RunStatus, ScenarioReport, SkippedStage, SkippedStageReport,
-    UnreachableSectionReport,
+    UncallableSectionReport,
 };
 use menace_track::{RiskFlag, ScoredMetrics};
 
@@ -20,10 +20,10 @@ use super::history::{LeftOutModule, ModuleScore};
 use super::known_failures::KnownFailures;
 use super::measure::CycleMeasurement;
 use super::persist::{metric_map, module_risks};
-use super::score::CycleScore;
+use super::score::CycleEvaluation;
 use super::{RunError, RunRequest};
 use crate::cycle::{
-    CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork, is_simpler,
+    CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork, only_first_is_baseline,
 };
 
 /// The cycles of a run that are over.
@@ -42,21 +42,21 @@ pub(super) struct FinishedCycles {
 struct CycleTotals {
     sections: Vec<SectionId>,
     called: BTreeSet<SectionId>,
-    unreachable: BTreeMap<SectionId, String>,
+    uncallable_sections: BTreeMap<SectionId, String>,
     import_failures: Vec<ImportFailure>,
     missing_packages: BTreeSet<MissingPackage>,
     calls: u64,
     timing_calls: u64,
     verdicts: BTreeMap<Verdict, u64>,
     failures: Vec<FailureReport>,
-    not_covered: Vec<(SkippedStage, SkippedWork)>,
+    skipped_stages: Vec<(SkippedStage, SkippedWork)>,
     converged_modules: BTreeSet<String>,
 }
 
 /// The part of the last cycle that the report shows.
 #[derive(Debug)]
 struct CycleDetails {
-    score: CycleScore,
+    score: CycleEvaluation,
     risks: Vec<RiskFlag>,
     line_coverage: f64,
     /// Calls by scenario name.
@@ -80,7 +80,7 @@ pub(super) struct ScoredCycle {
     /// The result without its cells, which the measurement has.
     pub result: CycleResult,
     pub measurement: CycleMeasurement,
-    pub score: CycleScore,
+    pub score: CycleEvaluation,
     pub decisions: CycleDecisions,
 }
 
@@ -120,15 +120,15 @@ impl ScoredCycle {
         let cells = measurement.cells.iter();
         let totals = CycleTotals {
             sections: sections.chain(uncallable).collect(),
-            unreachable: unreachable_sections(plan, &result),
+            uncallable_sections: find_uncallable_sections(plan, &result),
             called: cells.map(|cell| &cell.section).chain(result.imports.keys()).cloned().collect(),
             import_failures: result.import_failures,
             missing_packages: result.missing_packages,
             calls: result.calls,
             timing_calls: result.timing_calls,
             verdicts: result.verdicts,
-            failures: known.report(&result.failures),
-            not_covered: result.not_covered,
+            failures: known.to_reports(&result.failures),
+            skipped_stages: result.skipped_stages,
             converged_modules: decisions.converged_modules.clone(),
         };
         let has_converged = decisions.has_converged;
@@ -151,17 +151,20 @@ impl ScoredCycle {
 }
 
 /// Why sections of the plan could not be called.
-fn unreachable_sections(plan: &CyclePlan<'_>, result: &CycleResult) -> BTreeMap<SectionId, String> {
+fn find_uncallable_sections(
+    plan: &CyclePlan<'_>,
+    result: &CycleResult,
+) -> BTreeMap<SectionId, String> {
     let uncallable = plan.uncallable.iter().map(|one| (one.section.clone(), one.why.clone()));
-    let mut unreachable: BTreeMap<SectionId, String> = uncallable.collect();
+    let mut uncallable_sections: BTreeMap<SectionId, String> = uncallable.collect();
     for failure in &result.import_failures {
         let sections = plan.sections.iter().filter(|one| one.module.path == failure.module);
         for planned in sections.filter(|one| one.section.id != failure.section) {
             let why = format!("its module cannot be imported: {}", failure.why);
-            unreachable.insert(planned.section.id.clone(), why);
+            uncallable_sections.insert(planned.section.id.clone(), why);
         }
     }
-    unreachable
+    uncallable_sections
 }
 
 impl FinishedCycles {
@@ -171,7 +174,7 @@ impl FinishedCycles {
     }
 
     /// `None` if no cycle called anything.
-    pub(super) fn last_score(&self) -> Option<&CycleScore> {
+    pub(super) fn last_score(&self) -> Option<&CycleEvaluation> {
         self.last.as_ref().map(|last| &last.score)
     }
 
@@ -191,7 +194,7 @@ pub(super) struct RunSummary {
     cycles: usize,
     sections: BTreeSet<SectionId>,
     called: BTreeSet<SectionId>,
-    unreachable: BTreeMap<SectionId, String>,
+    uncallable_sections: BTreeMap<SectionId, String>,
     /// By module.
     import_failures: BTreeMap<String, ImportFailure>,
     missing_packages: BTreeSet<MissingPackage>,
@@ -200,7 +203,7 @@ pub(super) struct RunSummary {
     verdicts: BTreeMap<Verdict, u64>,
     /// By id of the failure.
     failures: BTreeMap<String, FailureReport>,
-    not_covered: BTreeMap<SkippedStage, SkippedWork>,
+    skipped_stages: BTreeMap<SkippedStage, SkippedWork>,
     converged_modules: BTreeSet<String>,
     last: Option<CycleDetails>,
 }
@@ -221,7 +224,7 @@ impl RunSummary {
         for cycle in totals {
             summary.sections.extend(cycle.sections);
             summary.called.extend(cycle.called);
-            summary.unreachable.extend(cycle.unreachable);
+            summary.uncallable_sections.extend(cycle.uncallable_sections);
             let failures = cycle.import_failures.into_iter();
             summary.import_failures.extend(failures.map(|one| (one.module.clone(), one)));
             summary.missing_packages.extend(cycle.missing_packages);
@@ -231,7 +234,7 @@ impl RunSummary {
                 *summary.verdicts.entry(verdict).or_default() += count;
             }
             summary.add_failures(cycle.failures);
-            for (stage, skipped) in cycle.not_covered {
+            for (stage, skipped) in cycle.skipped_stages {
                 summary.add_skipped(stage, skipped);
             }
             summary.converged_modules.extend(cycle.converged_modules);
@@ -248,7 +251,7 @@ impl RunSummary {
                 Entry::Occupied(mut entry) => {
                     let kept = entry.get_mut();
                     let count = kept.count + failure.count;
-                    if is_simpler(&failure.scenario, &kept.scenario) {
+                    if only_first_is_baseline(&failure.scenario, &kept.scenario) {
                         *kept = failure;
                     }
                     kept.count = count;
@@ -260,14 +263,14 @@ impl RunSummary {
     /// Adds work that the deadline did not leave time for.
     fn add_skipped(&mut self, stage: SkippedStage, skipped: SkippedWork) {
         if skipped.count > 0 {
-            self.not_covered.entry(stage).or_default().add(skipped);
+            self.skipped_stages.entry(stage).or_default().add(skipped);
         }
     }
 
     pub(super) fn into_report(self, request: &RunRequest<'_>, ending: RunEnding) -> RunReport {
         let RunEnding { elapsed, warnings, left_out, borderline } = ending;
         let called = self.called.iter().filter(|id| self.sections.contains(*id)).count();
-        let has_skipped_nothing = self.not_covered.is_empty();
+        let has_skipped_nothing = self.skipped_stages.is_empty();
         let unparsable = request.analysis.modules.iter().filter_map(|module| {
             let error = module.error.as_ref().filter(|_| request.sections.has_module(module))?;
             let line = error.line.map_or(String::new(), |line| format!("line {line}: "));
@@ -282,7 +285,7 @@ impl RunSummary {
             },
         );
         let missing_packages = self.missing_packages.into_iter().map(missing_package);
-        let unreachable = self.unreachable.into_iter();
+        let uncallable_sections = self.uncallable_sections.into_iter();
         let mut report = RunReport {
             version: REPORT_VERSION,
             run_id: request.id.0.clone(),
@@ -293,7 +296,7 @@ impl RunSummary {
             sections: self.sections.len(),
             calls: self.calls,
             timing_calls: self.timing_calls,
-            coverage: CoverageReport { called, unreachable: unreachable.len(), lines: 0.0 },
+            coverage: CoverageReport { called, uncallable: uncallable_sections.len(), lines: 0.0 },
             verdicts: self.verdicts,
             roi: None,
             roi_delta: None,
@@ -304,10 +307,10 @@ impl RunSummary {
             synergy: BTreeMap::new(),
             discrepancies: Vec::new(),
             not_importable: import_failures.chain(missing_packages).chain(unparsable).collect(),
-            unreachable: unreachable
-                .map(|(section, why)| UnreachableSectionReport { section, reason: why })
+            uncallable_sections: uncallable_sections
+                .map(|(section, why)| UncallableSectionReport { section, reason: why })
                 .collect(),
-            not_covered: self.not_covered.into_iter().map(skipped_stage).collect(),
+            skipped_stages: self.skipped_stages.into_iter().map(skipped_stage).collect(),
             warnings,
             decisions: None,
         };

@@ -134,14 +134,14 @@ pub(super) fn text_synergy(
         text.push_str(&part);
         text.push('\n');
     }
-    let Some((first, numbers)) = own.first().zip(code_metrics::measure_text(&text)) else {
+    let Some((first, code_metrics)) = own.first().zip(code_metrics::measure_text(&text)) else {
         return MetricValues::default();
     };
     let whole = ModuleFacts {
-        numbers,
+        code_metrics,
         findings: own.iter().flat_map(|module| module.findings.clone()).collect(),
         lints: own.iter().map(|module| module.lints).sum(),
-        patch_complexity: None,
+        source_change_size: None,
         ..(*first).clone()
     };
     let reading =

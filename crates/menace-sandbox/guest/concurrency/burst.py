@@ -69,7 +69,7 @@ class Burst:
         if not _is_complete(repeated, count):
             self.progress.note("no burst: the runs did not end one after the other, in time")
             return
-        if not (sequential["undone"] and repeated["undone"]):
+        if not (sequential["rolled_back"] and repeated["rolled_back"]):
             self.progress.note("no burst: files that the section changes could not be put back")
             return
         reported = None
@@ -234,8 +234,8 @@ class _BurstModes:
 
         files = FileRollback()
         names = _globals_of(self.function)
-        cap = call["caps"]["items"]
-        runs = ThreadRuns(self.function, self.args, self.kwargs, cap, zygote.repo, names)
+        max_items = call["description_limits"]["items"]
+        runs = ThreadRuns(self.function, self.args, self.kwargs, max_items, zygote.repo, names)
         seed = call["seed"]
         if mode == "alone again":
             zygote.seeding.start(seed ^ OTHER_SEED)

@@ -27,8 +27,8 @@ class TaskRuns:
     def __init__(self, runs: ThreadRuns, progress: CallProgress, deadline: float) -> None:
         self.runs = runs
         self.deadline = deadline
-        self.tasks = EventLoop(progress)
-        self.loop: Any = self.tasks.loop
+        self.event_loop = EventLoop(progress)
+        self.loop: Any = self.event_loop.loop
         self.passed = 0.0
         self.stopped = False
         self._take_over_time()
@@ -80,7 +80,7 @@ class TaskRuns:
         try:
             result = runs.function(*runs.args, **runs.kwargs)
             if hasattr(type(result), "__aiter__"):
-                result = [item async for item in _first(result, runs.cap)]
+                result = [item async for item in _first(result, runs.max_items)]
             else:
                 result = await result
             runs.ends[at] = (True, result)
@@ -126,11 +126,11 @@ def _first_of(awaited: object, names: tuple) -> Any:
     return None
 
 
-async def _first(generator: Any, cap: int) -> AsyncIterator:
+async def _first(generator: Any, max_items: int) -> AsyncIterator:
     """The first `cap` items of an asynchronous generator."""
     count = 0
     async for item in generator:
-        if count >= cap:
+        if count >= max_items:
             break
         count += 1
         yield item

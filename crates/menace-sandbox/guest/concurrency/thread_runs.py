@@ -42,14 +42,14 @@ class ThreadRuns:
         function: Callable,
         args: Sequence,
         kwargs: dict,
-        cap: int,
+        max_items: int,
         repo: str,
         module_names: dict,
     ) -> None:
         self.function = function
         self.args = args
         self.kwargs = kwargs
-        self.cap = cap
+        self.max_items = max_items
         self.repo = repo
         self.module_names = module_names
         self.ends: list = []
@@ -71,9 +71,9 @@ class ThreadRuns:
         self.threads.add(get_ident())
         self.runs[at] = get_ident()
         try:
-            result = consume(self.function(*self.args, **self.kwargs), progress, self.cap)
-            if progress.tasks is not None:
-                progress.tasks.close()
+            result = consume(self.function(*self.args, **self.kwargs), progress, self.max_items)
+            if progress.event_loop is not None:
+                progress.event_loop.close()
             self.ends[at] = (True, result)
         except BaseException as error:
             self.ends[at] = (False, error)
@@ -179,7 +179,7 @@ class ThreadRuns:
             "results": sorted(results),
             "raised": sorted(raised),
             "state": structure.digest_unordered(kept),
-            "undone": files.restore(),
+            "rolled_back": files.restore(),
             "waits": self.waits or self._waiting(),
         }
 

@@ -12,7 +12,7 @@ from describe.introspect import exact, full_name, in_class, is_one_of, is_slot
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from describe.guard import Guard
+    from describe.time_budget import TimeBudget
 
 # More digits take quadratic time, and Python 3.11 and later refuse them.
 MAX_DECIMAL_BITS = 8192
@@ -35,10 +35,10 @@ class ReprLimitReached(Exception):
 class ForeignObject:
     """The texts of objects of the guest, each obtained once."""
 
-    __slots__ = ("guard", "incomplete", "notes", "texts")
+    __slots__ = ("budget", "incomplete", "notes", "texts")
 
-    def __init__(self, guard: Guard | None, notes: list) -> None:
-        self.guard = guard
+    def __init__(self, budget: TimeBudget | None, notes: list) -> None:
+        self.budget = budget
         self.texts: dict = {}
         self.notes = notes
         self.incomplete = False
@@ -57,7 +57,7 @@ class ForeignObject:
         if length is not None and length > MAX_FOREIGN_ITEMS:
             self._miss(name, "it has " + str(length) + " items")
             return "<" + name + " of " + str(length) + " items>"
-        text, problem = self.guard.ask(repr, subject)
+        text, problem = self.budget.ask(repr, subject)
         if problem is not None:
             self._miss(name, problem)
             return "<" + name + ">"

@@ -1,6 +1,6 @@
 """Describes exceptions: type, message, frames, notes, and their causes and contexts.
 
-Invariant: the guest's `__str__` is called only through a guard; without one, a message is reported
+Invariant: the guest's `__str__` is called only through a budget; without one, a message is reported
 only if C code alone produces it. The harness's own frames are never reported.
 """
 
@@ -15,7 +15,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable
     from typing import Any
 
-    from describe.guard import Guard
+    from describe.time_budget import TimeBudget
 
 MAX_CHAIN_LENGTH = 8
 MAX_GROUP_MEMBERS = 8
@@ -51,13 +51,18 @@ _READS = (
 class Describer:
     """Describes one exception with its causes and contexts."""
 
-    __slots__ = ("caps", "guard", "is_ours", "left", "notes", "repo", "seen")
+    __slots__ = ("budget", "description_limits", "is_ours", "left", "notes", "repo", "seen")
 
     def __init__(
-        self, caps: dict, guard: Guard | None, notes: list, is_ours: Callable, repo: str
+        self,
+        description_limits: dict,
+        budget: TimeBudget | None,
+        notes: list,
+        is_ours: Callable,
+        repo: str,
     ) -> None:
-        self.caps = caps
-        self.guard = guard
+        self.description_limits = description_limits
+        self.budget = budget
         self.notes = notes
         self.is_ours = is_ours
         self.repo = repo
@@ -102,16 +107,16 @@ class Describer:
     def _message(self, error: BaseException | None) -> str:
         if _is_harmless(error):
             try:
-                return exact(str(error))[: self.caps["message"]]
+                return exact(str(error))[: self.description_limits["message"]]
             except Exception:
                 return ""
-        if self.guard is None:
+        if self.budget is None:
             return ""
-        text, problem = self.guard.ask(str, error)
+        text, problem = self.budget.ask(str, error)
         if problem is not None:
             self.notes.append("no message of " + full_name(type(error)) + ": " + problem)
             return ""
-        return exact(text)[: self.caps["message"]]
+        return exact(text)[: self.description_limits["message"]]
 
     def _is_own(self, cls: type) -> bool:
         """Whether the class was defined in a file of the repository."""
@@ -149,7 +154,7 @@ class Describer:
             elif not _imports(entry):
                 entries.append(entry)
             entry = entry.tb_next
-        most = self.caps["frames"]
+        most = self.description_limits["frames"]
         if len(entries) > most:
             note = str(len(entries) - most) + " frames were left out"
             if note not in self.notes:
@@ -173,7 +178,7 @@ class Describer:
         if type(given) is not list and type(given) is not tuple:
             return []
         texts = [exact(note) for note in given[:MAX_NOTES]]
-        return [text[: self.caps["message"]] for text in texts if text is not None]
+        return [text[: self.description_limits["message"]] for text in texts if text is not None]
 
     def _code(self, code: object) -> object:
         if code is None or type(code) is int and code.bit_length() < 64:
@@ -181,7 +186,7 @@ class Describer:
         if type(code) is bool:
             return int(code)
         text = exact(code)
-        return full_name(type(code)) if text is None else text[: self.caps["message"]]
+        return full_name(type(code)) if text is None else text[: self.description_limits["message"]]
 
 
 def _imports(entry: Any) -> bool:

@@ -9,8 +9,8 @@ import sys
 
 from arguments.builder import STUB_GLOBALS
 from describe.exceptions import Describer
-from describe.guard import Guard
 from describe.result import describe_scalar, describe_type, describe_value, is_scalar
+from describe.time_budget import TimeBudget
 from state.snapshot import threads_since
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -21,15 +21,21 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.zygote import Zygote
 
 _sys_names = sys.__dict__
-DEFAULT_CAPS: dict = {"repr": 2000, "items": 1000, "depth": 20, "message": 2000, "frames": 50}
+DEFAULT_DESCRIPTION_LIMITS: dict = {
+    "repr": 2000,
+    "items": 1000,
+    "depth": 20,
+    "message": 2000,
+    "frames": 50,
+}
 # marshal stops at a depth of two thousand, and each level of a description takes two.
 MAX_DEPTH = 400
 
 
-def complete(caps: dict, mailbox: Mailbox) -> dict:
-    """The caps with defaults, and reduced to what the mailbox and the interpreter support."""
-    made = dict(DEFAULT_CAPS)
-    for name, value in (caps or {}).items():
+def with_default_limits(description_limits: dict, mailbox: Mailbox) -> dict:
+    """The limits with defaults, and reduced to what the mailbox and the interpreter support."""
+    made = dict(DEFAULT_DESCRIPTION_LIMITS)
+    for name, value in (description_limits or {}).items():
         if name in made and type(value) is int:
             made[name] = max(0, value)
     made["repr"] = min(made["repr"], mailbox.size // 8)
@@ -46,7 +52,7 @@ def is_ours(frame_globals: dict) -> bool:
     return dict.get(frame_globals, "__builtins__") is __builtins__
 
 
-def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
+def build_short_report(progress: CallProgress, description_limits: dict, zygote: Zygote) -> dict:
     """The report without the parts that need the guest's methods."""
     state = zygote.state
     audit = zygote.audit
@@ -57,12 +63,14 @@ def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
     if progress.has_result:
         value = describe_type(progress.result)
     if progress.error is not None:
-        exception = Describer(caps, None, notes, is_ours, zygote.repo).describe(progress.error)
+        exception = Describer(description_limits, None, notes, is_ours, zygote.repo).describe(
+            progress.error
+        )
     if progress.collected is not None:
         items = len(progress.collected.items)
         more = progress.collected.more
     report = {
-        "kind": progress.kind,
+        "kind": progress.ending,
         "stage": progress.stage,
         "wall_ns": int(progress.wall),
         "user_ns": max(0, round(progress.user * 1e9)),
@@ -73,7 +81,7 @@ def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
         "more": more,
         "threads_left": threads_since(state.threads, state.harness_threads),
         "descriptors_left": state.descriptors.opened_since(),
-        "changed": state.changed(zygote.mode.limit, progress, audit.environ),
+        "changed": state.changed(zygote.mode.recursion_limit, progress, audit.environ),
         "violations": audit.violations,
         "notes": notes,
     }
@@ -84,31 +92,33 @@ def short(progress: CallProgress, caps: dict, zygote: Zygote) -> dict:
     return report
 
 
-def is_simple(progress: CallProgress) -> bool:
+def is_scalar_result(progress: CallProgress) -> bool:
     """Whether the result can be described without calling the guest's methods."""
     return progress.has_result and progress.error is None and is_scalar(progress.result)
 
 
-def lengthen(report: dict, progress: CallProgress, caps: dict, repo: str) -> None:
+def add_guest_texts(
+    report: dict, progress: CallProgress, description_limits: dict, repo: str
+) -> None:
     """Adds the values and messages that need the guest's methods."""
     if progress.error is None and not progress.has_result:
         return
-    if is_simple(progress):
+    if is_scalar_result(progress):
         describe_scalar(report["value"], progress.result)
         return
-    guard = Guard()
-    progress.kept_alive.append(guard)
+    budget = TimeBudget()
+    progress.kept_alive.append(budget)
     try:
         notes = progress.notes[:]
         if progress.has_result:
-            describe_value(report["value"], progress.result, caps, guard, notes)
+            describe_value(report["value"], progress.result, description_limits, budget, notes)
         if progress.error is not None:
-            describer = Describer(caps, guard, notes, is_ours, repo)
+            describer = Describer(description_limits, budget, notes, is_ours, repo)
             report["exception"] = describer.describe(progress.error)
         report["notes"] = notes
     finally:
-        if guard.armed:
-            guard.disarm()
+        if budget.armed:
+            budget.disarm()
 
 
 def has_own_streams(own_streams: list) -> bool:
@@ -124,10 +134,10 @@ def flush(own_streams: list, kept_alive: list) -> None:
     for name, own in own_streams:
         stream = _sys_names.get(name)
         if stream is not own and stream is not None:
-            guard = Guard()
-            kept_alive.append(guard)
-            guard.ask(_flushed, stream)
-            guard.disarm()
+            budget = TimeBudget()
+            kept_alive.append(budget)
+            budget.ask(_flushed, stream)
+            budget.disarm()
         try:
             type(own).flush(own)
         except BaseException as error:

@@ -14,7 +14,7 @@ from runtime.consume import CollectedItems
 if False:  # for type checkers only: nothing is loaded at run time
     from typing import Any
 
-    from describe.guard import Guard
+    from describe.time_budget import TimeBudget
 
 # Every report has room for a `repr` of this length.
 SHORT = 100
@@ -56,12 +56,14 @@ def describe_scalar(described: dict, result: object) -> None:
     described["value"] = result
 
 
-def describe_value(described: dict, result: object, caps: dict, guard: Guard, notes: list) -> None:
+def describe_value(
+    described: dict, result: object, description_limits: dict, budget: TimeBudget, notes: list
+) -> None:
     """Completes the description of any other result."""
     if type(result) is CollectedItems:
         result = result.items
-    foreign = ForeignObject(guard, notes)
-    printer = Printer(caps["repr"], caps["depth"], foreign)
+    foreign = ForeignObject(budget, notes)
+    printer = Printer(description_limits["repr"], description_limits["depth"], foreign)
     described["repr"], described["truncated"] = printer.text(result)
     hasher = Hasher(foreign)
     digest = hasher.digest(result)
@@ -69,7 +71,9 @@ def describe_value(described: dict, result: object, caps: dict, guard: Guard, no
         notes.append("the hash covers only a part of the result")
     if not foreign.incomplete:
         described["hash"] = digest
-    described["value"] = Copier(caps["items"], caps["depth"]).copy(result)
+    described["value"] = Copier(description_limits["items"], description_limits["depth"]).copy(
+        result
+    )
 
 
 HASH_OF_NONE = Hasher(None).digest(None)

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 
 from arguments.builder import Builder
 from describe.introspect import in_class
-from runtime.consume import PLAIN, consume
+from runtime.consume import NOT_CONSUMED, consume
 from runtime.modules import Unreachable, bind, resolve
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -24,7 +24,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.consume import CollectedItems
     from runtime.event_loop import EventLoop
     from runtime.modules import Modules
-    from state.snapshot import State
+    from state.snapshot import InterpreterSnapshot
 
 # Stack frames for building arguments: descriptions nest up to marshal's own limit, and each level
 # takes two.
@@ -40,23 +40,23 @@ Method = type(Builder(None).build)
 class CallProgress:
     """How far a call has come, and its result."""
 
-    kind: str | None = None
+    ending: str | None = None
     result: Any = None
     error: BaseException | None = None
     collected: CollectedItems | None = None
-    tasks: EventLoop | None = None
+    event_loop: EventLoop | None = None
     # The mutable defaults of the function, or `Defaults` of all steps of a shared process.
-    watched: Any = None
+    defaults: Any = None
     conditions: Conditions | None = None
     tracer: Callable | None = None
     _began: int | None = None
     # Memory that Python held before a step, if that is measured.
     held_bytes: int | None = None
     # The state of the interpreter before the call; `None` if leaks are not reported.
-    state: State | None = None
+    state: InterpreterSnapshot | None = None
     stage = "import"
     has_result = False
-    own_modules = 0
+    harness_modules = 0
     wall = user = system = 0.0
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ def record_failure(progress: CallProgress, error: BaseException) -> None:
     """Records how a call ended that did not return."""
     progress.error = error
     if issubclass(type(error), SystemExit):
-        progress.kind = "exited"
+        progress.ending = "exited"
     elif progress.stage == "resolve" or type(error) is Unreachable:
-        progress.kind = "unreachable"
+        progress.ending = "unreachable"
     else:
-        progress.kind = "raised"
+        progress.ending = "raised"
 
 
 def import_module(progress: CallProgress, modules: Modules, target: dict) -> None:
@@ -101,7 +101,7 @@ def import_module(progress: CallProgress, modules: Modules, target: dict) -> Non
     progress.start_clock()
     progress.kept_alive.append(modules.load(target["module"], target["path"]))
     progress.stop_clock()
-    progress.kind = "returned"
+    progress.ending = "returned"
 
 
 def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
@@ -114,7 +114,7 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
     module = modules.load(target["module"], target["path"])
     progress.stage = "resolve"
     function = resolve(module, target["qualname"], kind)
-    if call["receiver"] is None and call["plain"]:
+    if call["receiver"] is None and call["needs_no_building"]:
         receiver, args, kwargs = None, call["args"], dict(call["kwargs"])
     else:
         receiver, args, kwargs = _built(progress, modules, call, kind)
@@ -139,16 +139,16 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
         if _has_mutable_default(function):
             from state.mutable_defaults import MutableDefaults
 
-            progress.watched = MutableDefaults(_plain(function))
+            progress.defaults = MutableDefaults(_python_function(function))
         if progress.conditions is not None:
             progress.conditions.before_call(function, args, kwargs, receiver)
         progress.start_clock()
         result = function(*args, **kwargs)
     # Stored at once: a tracer or an alarm of the guest may interrupt the next lines.
     progress.result = result
-    if leaving is None and type(type(result)) is type and type(result) in PLAIN:
+    if leaving is None and type(type(result)) is type and type(result) in NOT_CONSUMED:
         progress.has_result = True
-        progress.kind = "returned"
+        progress.ending = "returned"
         progress.stop_clock()
         return
     try:
@@ -159,14 +159,14 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
     except BaseException as error:
         progress.kept_alive.append(error)
     progress.kept_alive.append(result)
-    progress.result = consume(result, progress, call["caps"]["items"])
+    progress.result = consume(result, progress, call["description_limits"]["items"])
     if leaving is not None:
         _leave(receiver, leaving, progress)
     progress.stop_clock()
-    if progress.tasks is not None:
-        progress.tasks.close()
+    if progress.event_loop is not None:
+        progress.event_loop.close()
     progress.has_result = True
-    progress.kind = "returned"
+    progress.ending = "returned"
 
 
 def _leave(receiver: Any, leaving: str, progress: CallProgress) -> None:
@@ -182,7 +182,7 @@ def _leave(receiver: Any, leaving: str, progress: CallProgress) -> None:
         progress.kept_alive.append(consume(left, progress, 0))
 
 
-def _plain(function: Any) -> Callable | None:
+def _python_function(function: Any) -> Callable | None:
     """The function in Python that will run, if there is one."""
     cls = type(function)
     if cls is type:
@@ -200,7 +200,7 @@ def _plain(function: Any) -> Callable | None:
 
 
 def _has_mutable_default(function: object) -> bool:
-    function = _plain(function)
+    function = _python_function(function)
     if function is None:
         return False
     for value in function.__defaults__ or ():
@@ -228,7 +228,7 @@ def _built(progress: CallProgress, modules: Modules, call: dict, kind: str) -> t
         progress.kept_alive.append((builder, receiver, args, kwargs))
         if progress.state is not None:
             # Descriptors that arguments have opened are not the section's.
-            progress.state.descriptors.accept()
+            progress.state.descriptors.exclude_opened()
         return receiver, args, kwargs
     finally:
         progress.kept_alive.append(builder)

@@ -10,7 +10,14 @@ from __future__ import annotations
 from _signal import SIG_SETMASK, pthread_sigmask
 from posix import _exit, chdir, close, getpid, setsid
 
-from describe.report import complete, flush, has_own_streams, is_simple, lengthen, short
+from describe.report import (
+    add_guest_texts,
+    build_short_report,
+    flush,
+    has_own_streams,
+    is_scalar_result,
+    with_default_limits,
+)
 from runtime.call import CallProgress, perform, record_failure
 from runtime.guest_mode import ALL, get_tool, set_events
 from runtime.mailbox import FORGED_SECTION, SECTION, SECTION_END, SEEN, SEEN_END
@@ -23,11 +30,11 @@ if False:  # for type checkers only: nothing is loaded at run time
 
 EXIT_NO_REPORT = 73
 # The number of keys that every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain
-# and caps. A call with more keys has conditions.
+# and description_limits. A call with more keys has conditions.
 KEYS = 9
 
 
-def live(zygote: Zygote, touch: bool | None) -> None:
+def serve_call(zygote: Zygote, warms_fork: bool | None) -> None:
     """Waits for the call, makes it, reports and exits."""
     try:
         setsid()
@@ -36,17 +43,21 @@ def live(zygote: Zygote, touch: bool | None) -> None:
             _exit(EXIT_NO_REPORT)
         for file in zygote.devices:
             file.separate(zygote.notes)
-        if touch:
+        if warms_fork:
             # Pages that this call copies need not be copied when the real call is there.
             zygote.warm_up(zygote, 1)
         call = Wire(zygote.call_socket).receive()
         close(zygote.call_socket)
         # A request without one of the keys ends the process.
-        caps = call["caps"]
-        call["caps"] = caps = zygote.caps if caps is None else complete(caps, zygote.mailbox)
+        description_limits = call["description_limits"]
+        call["description_limits"] = description_limits = (
+            zygote.description_limits
+            if description_limits is None
+            else with_default_limits(description_limits, zygote.mailbox)
+        )
         _enter_call(zygote, call)
         progress = CallProgress()
-        if call.get("receiver") is not None or not call.get("plain"):
+        if call.get("receiver") is not None or not call.get("needs_no_building"):
             progress.state = zygote.state
         if len(call) > KEYS:
             from runtime.conditions import Conditions
@@ -58,7 +69,7 @@ def live(zygote: Zygote, touch: bool | None) -> None:
             run_steps(zygote, progress, call)
         else:
             run(zygote, progress, perform, call)
-        publish(zygote, progress, caps)
+        publish(zygote, progress, description_limits)
         _exit(0)
     finally:
         _exit(EXIT_NO_REPORT)
@@ -156,13 +167,13 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
     progress.kept_alive.append(error)
     zygote.mode.leave()
     progress.stop_clock()
-    if progress.kind is None:
+    if progress.ending is None:
         record_failure(progress, error)
-    if progress.tasks is not None:
-        progress.tasks.abandon()
+    if progress.event_loop is not None:
+        progress.event_loop.abandon()
 
 
-def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
+def publish(zygote: Zygote, progress: CallProgress, description_limits: dict) -> None:
     """Writes both reports; repeats it if code of the guest interfered.
 
     No code of the guest may run between the full report and the exit: if the process ends in any
@@ -170,10 +181,10 @@ def publish(zygote: Zygote, progress: CallProgress, caps: dict) -> None:
     """
     for retry in range(3):
         try:
-            report = short(progress, caps, zygote)
-            if not is_simple(progress) or not has_own_streams(zygote.streams):
+            report = build_short_report(progress, description_limits, zygote)
+            if not is_scalar_result(progress) or not has_own_streams(zygote.streams):
                 zygote.mailbox.post_short(report)
-            lengthen(report, progress, caps, zygote.repo)
+            add_guest_texts(report, progress, description_limits, zygote.repo)
             flush(zygote.streams, progress.kept_alive)
             zygote.mailbox.post_full(report)
             return

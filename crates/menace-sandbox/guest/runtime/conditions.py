@@ -43,13 +43,13 @@ class Conditions:
         self.injectors: dict = {}
         self.reported: dict | None = None
         before = len(_modules)
-        for key, begin in BEGINNINGS:
+        for key, begin in SETUPS:
             if key in call:
                 try:
                     begin(self, call[key])
                 except Exception as error:
                     progress.note(key + " could not be had: " + _error_text(error))
-        progress.own_modules += len(_modules) - before
+        progress.harness_modules += len(_modules) - before
 
     def before_call(
         self, function: Callable, args: Sequence, kwargs: dict, receiver: object
@@ -69,7 +69,7 @@ class Conditions:
     def _report(self) -> dict:
         reported: dict = {}
         if self.fixture_files is not None:
-            reported["planted"] = self.fixture_files.states()
+            reported["fixture_files"] = self.fixture_files.states()
         if self.coverage is not None:
             reported["coverage"] = self.coverage.report(self.zygote.mode.tracer)
         if self.upstream is not None:
@@ -160,7 +160,7 @@ def _error_text(error: BaseException) -> str:
 HARNESS_MODES = ("flaky_upstream", "schema_drift")
 # Init injects these, except into connections that are answered here.
 UPSTREAM_MODES = ("network", "network_partition")
-BEGINNINGS = (
+SETUPS = (
     ("files", Conditions._begin_files),
     ("environment", Conditions._begin_environment),
     ("faults", Conditions._begin_faults),

@@ -41,7 +41,7 @@ def _types() -> tuple:
 
 
 Generator, Coroutine, AsyncGenerator = _types()
-PLAIN = frozenset(
+NOT_CONSUMED = frozenset(
     (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, set, frozenset)
     + (dict, range, type, type(sys), type(_types), type(len), type(...))
 )
@@ -66,50 +66,50 @@ class CollectedItems:
             self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
 
 
-def consume(result: Any, progress: CallProgress, cap: int) -> object:
+def consume(result: Any, progress: CallProgress, max_items: int) -> object:
     """The result once everything that has to be driven has been driven."""
     for _ in range(LEVELS):
         cls = type(result)
-        if type(cls) is type and cls in PLAIN:
+        if type(cls) is type and cls in NOT_CONSUMED:
             return result
         if cls is Generator:
             if not result.gi_code.co_flags & CO_ITERABLE_COROUTINE:
                 progress.stage = "consume"
-                return _collect(result, progress, cap)
-            result = _tasks(progress).run(result)
+                return _collect(result, progress, max_items)
+            result = _ensure_event_loop(progress).run(result)
         elif cls is Coroutine:
-            result = _tasks(progress).run(result)
+            result = _ensure_event_loop(progress).run(result)
         elif cls is AsyncGenerator:
-            return _tasks(progress).collect(result, CollectedItems(result), cap)
+            return _ensure_event_loop(progress).collect(result, CollectedItems(result), max_items)
         elif _made_by_contextlib(cls, "_GeneratorContextManager"):
             progress.stage = "consume"
             manager, result = result, result.__enter__()
             progress.kept_alive.append(manager)
             manager.__exit__(None, None, None)
         elif _made_by_contextlib(cls, "_AsyncGeneratorContextManager"):
-            result = _tasks(progress).enter_and_leave(result)
+            result = _ensure_event_loop(progress).enter_and_leave(result)
         elif in_class(cls, "__await__") is not None:
-            tasks = _tasks(progress)
-            if not tasks.can_await(result):
+            event_loop = _ensure_event_loop(progress)
+            if not event_loop.can_await(result):
                 return result
-            result = tasks.run(result)
+            result = event_loop.run(result)
         else:
             return result
         progress.kept_alive.append(result)
     return result
 
 
-def _tasks(progress: CallProgress) -> EventLoop:
+def _ensure_event_loop(progress: CallProgress) -> EventLoop:
     progress.stage = "consume"
-    if progress.tasks is None:
+    if progress.event_loop is None:
         before = len(sys.modules)
         progress.stop_clock()
         from runtime.event_loop import EventLoop
 
         progress.start_clock()
-        progress.own_modules += len(sys.modules) - before
-        progress.tasks = EventLoop(progress)
-    return progress.tasks
+        progress.harness_modules += len(sys.modules) - before
+        progress.event_loop = EventLoop(progress)
+    return progress.event_loop
 
 
 def _made_by_contextlib(cls: type, name: str) -> bool:
@@ -120,12 +120,12 @@ def _made_by_contextlib(cls: type, name: str) -> bool:
     return base is not None and any(found is base for found in mro_of(cls))
 
 
-def _collect(generator: Any, progress: CallProgress, cap: int) -> CollectedItems:
+def _collect(generator: Any, progress: CallProgress, max_items: int) -> CollectedItems:
     collected = CollectedItems(generator)
     progress.collected = collected
     items = collected.items
     for item in generator:
-        if len(items) >= cap:
+        if len(items) >= max_items:
             collected.more = True
             progress.kept_alive.append(item)
             break

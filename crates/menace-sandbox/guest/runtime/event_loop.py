@@ -47,13 +47,13 @@ class EventLoop:
             return awaitable.get_loop().run_until_complete(awaitable)
         return self.loop.run_until_complete(_await(awaitable))
 
-    def collect(self, generator: Any, collected: CollectedItems, cap: int) -> CollectedItems:
+    def collect(self, generator: Any, collected: CollectedItems, max_items: int) -> CollectedItems:
         """The items of an async generator."""
         self.progress.collected = collected
 
         async def gather_items() -> CollectedItems:
             async for item in generator:
-                if len(collected.items) >= cap:
+                if len(collected.items) >= max_items:
                     collected.more = True
                     self.progress.kept_alive.append(item)
                     break

@@ -12,7 +12,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable
 
 
-def watch(refused: Callable) -> None:
+def patch_fork(refused: Callable) -> None:
     """Makes `os.fork` call `refused` before it raises because of the limit."""
     real = posix.fork
 

@@ -45,11 +45,11 @@ ALL = frozenset(valid_signals()).difference((*CRASH_SIGNALS, STACK_REQUEST))
 class GuestMode:
     """The guest's settings when guest mode was last left."""
 
-    __slots__ = ("audit", "collects", "limit", "mask", "tracer")
+    __slots__ = ("audit", "collects", "mask", "recursion_limit", "tracer")
 
     def __init__(self) -> None:
         self.collects = _collects()
-        self.limit = _getlimit()
+        self.recursion_limit = _getlimit()
         self.audit: Audit | None = None
         self.tracer: Callable | None = None
         _stop_collecting()
@@ -57,8 +57,8 @@ class GuestMode:
 
     def enter(self) -> None:
         """Switches to guest mode."""
-        if self.limit != _getlimit():
-            _setlimit(self.limit)
+        if self.recursion_limit != _getlimit():
+            _setlimit(self.recursion_limit)
         pthread_sigmask(SIG_SETMASK, self.mask)
         if self.collects:
             _collect()
@@ -67,8 +67,8 @@ class GuestMode:
     def leave(self) -> None:
         """Switches to harness mode; signals have been blocked before."""
         self.audit.listening = False
-        self.limit = _getlimit()
-        if self.limit < MIN_RECURSION_LIMIT:
+        self.recursion_limit = _getlimit()
+        if self.recursion_limit < MIN_RECURSION_LIMIT:
             _setlimit(MIN_RECURSION_LIMIT)
         self.collects = _collects()
         _stop_collecting()

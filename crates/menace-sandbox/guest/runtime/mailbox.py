@@ -1,6 +1,6 @@
 """The shared memory through which a call's report reaches init.
 
-Init marks it as running before each call. Invariant: a phase is set only after its report is
+Init marks it as running before each call. Invariant: a state is set only after its report is
 complete in the memory, and a report never exceeds its part of it; a longer one is shortened until
 it fits.
 """
@@ -11,7 +11,7 @@ from marshal import dumps
 from mmap import mmap
 from posix import close, dup, fstat
 
-PHASE = 4
+REPORT_STATE = 4
 # One while the harness does something of its own in a section.
 PAUSED = 5
 SHORT_LENGTH = 8
@@ -102,14 +102,14 @@ class Mailbox:
         data = encode_to_fit(report, VIOLATIONS_AT - SHORT_AT)
         self.map[SHORT_AT : SHORT_AT + len(data)] = data
         self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
-        self.map[PHASE] = SHORT_VALID
+        self.map[REPORT_STATE] = SHORT_VALID
 
     def post_full(self, report: dict) -> None:
         """Publishes the complete report."""
         data = encode_to_fit(report, self.size - FULL_AT)
         self.map[FULL_AT : FULL_AT + len(data)] = data
         self.map[FULL_LENGTH : FULL_LENGTH + 4] = len(data).to_bytes(4, "little")
-        self.map[PHASE] = FULL_VALID
+        self.map[REPORT_STATE] = FULL_VALID
 
 
 def encode_to_fit(report: dict, room: int) -> bytes:

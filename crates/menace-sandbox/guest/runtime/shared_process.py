@@ -14,9 +14,9 @@ from gc import collect
 from time import perf_counter_ns
 
 from describe.exceptions import Describer
-from describe.guard import GUEST_SECONDS, Guard
 from describe.report import is_ours
 from describe.result import describe_scalar, describe_type, describe_value, is_scalar
+from describe.time_budget import GUEST_SECONDS, TimeBudget
 from runtime.call import CallProgress, perform
 from runtime.child import run
 from runtime.step_entries import StepEntries
@@ -26,7 +26,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.zygote import Zygote
     from state.mutable_defaults import MutableDefaults
 
-MAX_CAPS = {"repr": 500, "message": 1000, "frames": 20}
+STEP_DESCRIPTION_LIMITS = {"repr": 500, "message": 1000, "frames": 20}
 MAX_NOTES = 64
 RESERVE = 8 << 20
 clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
@@ -37,7 +37,7 @@ def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
     """Makes all steps; `progress` becomes that of the whole call."""
     steps = call["steps"]
     progress.stage = "call"
-    progress.watched = Defaults()
+    progress.defaults = Defaults()
     progress.notes[:0] = zygote.notes
     shared_run = SharedProcessRun(zygote, progress, call, len(steps))
     for number, step in enumerate(steps):
@@ -49,7 +49,7 @@ def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
         shared_run.run_step(number, step)
         # Frees the arguments, which are no memory that the step retains.
         steps[number] = None
-    progress.kind = "returned"
+    progress.ending = "returned"
 
 
 class Defaults:
@@ -60,17 +60,17 @@ class Defaults:
     def __init__(self) -> None:
         self.by_name: dict = {}
 
-    def add(self, name: str, watched: MutableDefaults | None) -> None:
+    def add(self, name: str, defaults: MutableDefaults | None) -> None:
         """Adds those of a function, unless they were added before."""
-        if watched is not None:
-            self.by_name.setdefault(name, watched)
+        if defaults is not None:
+            self.by_name.setdefault(name, defaults)
 
     def changed(self) -> list:
         """Function and parameter of each default that has changed."""
         return [
             name + "." + parameter
-            for name, watched in self.by_name.items()
-            for parameter in watched.changed()
+            for name, defaults in self.by_name.items()
+            for parameter in defaults.changed()
         ]
 
 
@@ -80,10 +80,10 @@ class SharedProcessRun:
     def __init__(self, zygote: Zygote, progress: CallProgress, call: dict, count: int) -> None:
         self.zygote = zygote
         self.progress = progress
-        self.caps = dict(call["caps"])
-        for name, most in MAX_CAPS.items():
-            self.caps[name] = min(self.caps[name], most)
-        self.call_extras = {"caps": call["caps"]}
+        self.description_limits = dict(call["description_limits"])
+        for name, most in STEP_DESCRIPTION_LIMITS.items():
+            self.description_limits[name] = min(self.description_limits[name], most)
+        self.call_extras = {"description_limits": call["description_limits"]}
         if "faults" in call:
             self.call_extras["faults"] = call["faults"]
         self.coverage = progress.conditions.coverage
@@ -112,9 +112,9 @@ class SharedProcessRun:
                 self.coverage.resume(zygote.mode.tracer)
         run(zygote, step, perform, call)
         tracer = zygote.mode.tracer
-        for part in ("wall", "user", "system", "own_modules"):
+        for part in ("wall", "user", "system", "harness_modules"):
             setattr(progress, part, getattr(progress, part) + getattr(step, part))
-        progress.watched.add(call["target"]["qualname"], step.watched)
+        progress.defaults.add(call["target"]["qualname"], step.defaults)
         self.report(number, step)
         for note in step.notes[len(zygote.notes) :]:
             if len(progress.notes) < MAX_NOTES:
@@ -135,7 +135,7 @@ class SharedProcessRun:
             if step.has_result:
                 value = describe_type(step.result)
             if step.error is not None:
-                describer = Describer(self.caps, None, [], is_ours, self.zygote.repo)
+                describer = Describer(self.description_limits, None, [], is_ours, self.zygote.repo)
                 exception = describer.describe(step.error)
             entry = _entry(number, step, value, exception)
             is_simple = step.error is None and (not step.has_result or is_scalar(step.result))
@@ -155,22 +155,26 @@ class SharedProcessRun:
 
     def describe_with_guest(self, entry: dict, step: CallProgress) -> None:
         """Adds the parts that need the guest's methods; all steps share the time for them."""
-        guard = Guard()
-        guard.expired = self.described_ns >= GUEST_SECONDS * 1e9
-        step.kept_alive.append(guard)
+        budget = TimeBudget()
+        budget.expired = self.described_ns >= GUEST_SECONDS * 1e9
+        step.kept_alive.append(budget)
         timer = getitimer(ITIMER_REAL)
         began = perf_counter_ns()
         try:
             if step.has_result:
-                describe_value(entry["value"], step.result, self.caps, guard, step.notes)
+                describe_value(
+                    entry["value"], step.result, self.description_limits, budget, step.notes
+                )
                 # Only small results get a copy.
                 entry["value"]["value"] = None
             if step.error is not None:
-                describer = Describer(self.caps, guard, step.notes, is_ours, self.zygote.repo)
+                describer = Describer(
+                    self.description_limits, budget, step.notes, is_ours, self.zygote.repo
+                )
                 entry["exception"] = describer.describe(step.error)
         finally:
-            if guard.armed:
-                guard.disarm()
+            if budget.armed:
+                budget.disarm()
                 setitimer(ITIMER_REAL, *timer)
                 self.described_ns += perf_counter_ns() - began
 
@@ -187,7 +191,7 @@ def _entry(number: int, step: CallProgress, value: dict | None, exception: dict 
     items = None if step.collected is None else len(step.collected.items)
     return {
         "step": number,
-        "kind": step.kind,
+        "kind": step.ending,
         "stage": step.stage,
         "wall_ns": int(step.wall),
         "user_ns": max(0, round(step.user * 1e9)),

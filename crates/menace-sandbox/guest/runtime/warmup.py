@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from describe.report import DEFAULT_CAPS, lengthen, short
+from describe.report import DEFAULT_DESCRIPTION_LIMITS, add_guest_texts, build_short_report
 from runtime.call import CallProgress, perform
 from runtime.child import run
 from runtime.guest_mode import ALL
@@ -37,9 +37,9 @@ def warm_up(zygote: Zygote, rounds: int = ROUNDS) -> None:
             zygote.seeding.start(zygote.seeding.seed)
             progress = CallProgress()
             run(zygote, progress, perform, CALL)
-            report = short(progress, DEFAULT_CAPS, zygote)
+            report = build_short_report(progress, DEFAULT_DESCRIPTION_LIMITS, zygote)
             encode_to_fit(report, 32704)
-            lengthen(report, progress, DEFAULT_CAPS, zygote.repo)
+            add_guest_texts(report, progress, DEFAULT_DESCRIPTION_LIMITS, zygote.repo)
             encode_to_fit(report, 32704)
     finally:
         mode.mask = mask
@@ -57,6 +57,6 @@ CALL: dict = {
     "receiver": None,
     "args": [],
     "kwargs": [],
-    "plain": True,
-    "caps": DEFAULT_CAPS,
+    "needs_no_building": True,
+    "description_limits": DEFAULT_DESCRIPTION_LIMITS,
 }

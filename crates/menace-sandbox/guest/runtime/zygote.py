@@ -15,11 +15,11 @@ from _thread import _count
 from errno import EAGAIN, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
-from describe.report import complete
+from describe.report import with_default_limits
 from runtime.call import CallProgress, import_module
-from runtime.child import enter_directory, live, publish, run
+from runtime.child import enter_directory, publish, run, serve_call
 from runtime.fork_hooks import watch_hooks
-from runtime.fork_limit import watch
+from runtime.fork_limit import patch_fork
 from runtime.guest_mode import GuestMode
 from runtime.import_hooks import ImportHooks
 from runtime.mailbox import Mailbox
@@ -33,7 +33,7 @@ from state.audit import Audit
 from state.descriptors import all_open, identity
 from state.integrity import Fingerprint
 from state.reopen import find_reopenable, replace_with_placeholders
-from state.snapshot import State
+from state.snapshot import InterpreterSnapshot
 from state.unforkable import find_unforkable
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -102,16 +102,16 @@ class Zygote:
         self.reserve: bytes | None = bytes(RESERVE)
         self.audit: Audit | None = None
         self.seeding: RandomSeed | None = None
-        self.state: State | None = None
+        self.state: InterpreterSnapshot | None = None
         self.has_coverage_loaded = False
         self.preload_error: BaseException | None = None
         self.count_threads = _count
-        self.first: State | None = None
+        self.before_import: InterpreterSnapshot | None = None
         self.fork_hooks: list = []
         self.ignores_children = False
         self.fingerprint: Fingerprint | None = None
         self.event_loop: type[EventLoop] | None = None
-        self.caps: dict | None = None
+        self.description_limits: dict | None = None
         self.repo: str | None = None
         self.import_hooks: ImportHooks | None = None
         self.site = SiteStart(None, None)
@@ -120,7 +120,7 @@ class Zygote:
             "setup": self.set_up,
             "path": self.set_import_path,
             "import": self.import_guest,
-            "prepare": self.prepare,
+            "fork_ahead": self.fork_ahead,
             "sweep": self.sweep,
         }
 
@@ -143,10 +143,10 @@ class Zygote:
         allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
         self.audit = self.mode.audit = Audit(allowed_read, message["allowed_write"], self.mailbox)
         self.audit.install()
-        watch(self.mailbox.report_refused_fork)
+        patch_fork(self.mailbox.report_refused_fork)
         watch_hooks(self.fork_hooks)
-        self.state = self.first = State(self.mode.limit)
-        self.caps = complete(message["caps"], self.mailbox)
+        self.state = self.before_import = InterpreterSnapshot(self.mode.recursion_limit)
+        self.description_limits = with_default_limits(message["description_limits"], self.mailbox)
         self.devices, _ = find_reopenable((0,))
         chdir(OUTSIDE)
         self.state.cwd = OUTSIDE
@@ -164,17 +164,21 @@ class Zygote:
 
     def import_guest(self, message: dict) -> None:
         """Imports the module whose sections will be called."""
-        caps = self.caps if message["caps"] is None else complete(message["caps"], self.mailbox)
+        description_limits = (
+            self.description_limits
+            if message["description_limits"] is None
+            else with_default_limits(message["description_limits"], self.mailbox)
+        )
         progress = CallProgress()
         enter_directory(self, self.repo[:-1] or "/")
         run(self, progress, import_module, message)
         self.fingerprint.report_changes()
         if self.audit.hooks:
             self.fingerprint.report("an audit hook")
-        publish(self, progress, caps)
+        publish(self, progress, description_limits)
         unforkable = self.finish_import(message["module"])
         self.wire.send(
-            {"op": "imported", "ok": progress.kind == "returned", "unforkable_state": unforkable}
+            {"op": "imported", "ok": progress.ending == "returned", "unforkable_state": unforkable}
         )
 
     def finish_import(self, module: str) -> list:
@@ -187,8 +191,8 @@ class Zygote:
         if self.fork_hooks:
             named = ", ".join(self.fork_hooks[:MAX_NAMED_HOOKS])
             self.notes.append("its import runs code in each fork: " + named)
-        files, shared = find_reopenable(filter(self.is_left, all_open()))
-        unforkable = find_unforkable(self.first.threads, shared, self.mailbox)
+        files, shared = find_reopenable(filter(self.may_be_from_import, all_open()))
+        unforkable = find_unforkable(self.before_import.threads, shared, self.mailbox)
         self.ignores_children = getsignal(SIGCHLD) is SIG_IGN
         self.devices = [file for file in files if file.is_device]
         self.files = [file for file in files if not file.is_device]
@@ -196,7 +200,9 @@ class Zygote:
             # With unforkable state there is one call only, and a thread may need the files.
             replace_with_placeholders(self.files)
             chdir(OUTSIDE)
-        self.state = State(self.mode.limit, (self.control, self.call_socket))
+        self.state = InterpreterSnapshot(
+            self.mode.recursion_limit, (self.control, self.call_socket)
+        )
         self.audit.forget()
         if self.reserve is None:
             self.reserve = bytes(RESERVE)
@@ -204,13 +210,13 @@ class Zygote:
         _freeze()
         return unforkable
 
-    def is_left(self, number: int) -> bool:
+    def may_be_from_import(self, number: int) -> bool:
         """Whether the import may have opened this descriptor."""
         if number in (self.control, self.call_socket, self.stack_dump):
             return False
         return number not in self.output or self.output[number] != identity(number)
 
-    def prepare(self, message: dict) -> None:
+    def fork_ahead(self, message: dict) -> None:
         """Forks ahead of the next call, and waits until that call has ended."""
         if self.ignores_children:
             signal(SIGCHLD, SIG_IGN)
@@ -220,7 +226,7 @@ class Zygote:
             self.wire.send({"op": "forked", "errno": error.errno or EAGAIN})
             return
         if pid == 0:
-            live(self, message.get("touch"))
+            serve_call(self, message.get("warms_fork"))
         if self.ignores_children:
             # The kernel would keep no exit status, which the init decides by.
             signal(SIGCHLD, SIG_DFL)

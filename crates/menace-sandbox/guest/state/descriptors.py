@@ -39,7 +39,7 @@ class Descriptors:
             own += 1
         self._same = frozenset(str(number) for number in self.numbers) | {str(own)}
 
-    def accept(self) -> None:
+    def exclude_opened(self) -> None:
         """Treats all descriptors that are open now as open before."""
         found = self.opened_since()
         if found:
@@ -57,13 +57,13 @@ class Descriptors:
         found: list = []
         for number in _open_now():
             if number not in self.numbers:
-                kind = what(number)
+                kind = describe_descriptor(number)
                 if kind is not None and len(found) < MAX_REPORTED:
                     found.append([number, kind])
         return found
 
 
-def what(number: int) -> str | None:
+def describe_descriptor(number: int) -> str | None:
     """A path, `pipe`, `socket`, `eventpoll` and the like; `None` when it is closed."""
     try:
         target = readlink(LISTING + "/" + str(number))

@@ -24,7 +24,7 @@ from posix import (
     open,
 )
 
-from state.descriptors import KINDS, TYPE_MASK, what
+from state.descriptors import KINDS, TYPE_MASK, describe_descriptor
 
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ def find_reopenable(numbers: Iterable) -> tuple:
     """The files that can be opened again, and descriptions of those that cannot."""
     files, shared = [], []
     for number in numbers:
-        kind = what(number)
+        kind = describe_descriptor(number)
         if kind is None:
             continue
         try:

@@ -29,7 +29,7 @@ MAX_NAMES = 256
 MAX_THREADS = 64
 
 
-class State:
+class InterpreterSnapshot:
     """The recorded state of the interpreter."""
 
     __slots__ = (
@@ -38,22 +38,22 @@ class State:
         "environ",
         "handlers",
         "harness_threads",
-        "limit",
         "modules",
+        "recursion_limit",
         "threads",
     )
 
-    def __init__(self, limit: int, not_counted: tuple = ()) -> None:
+    def __init__(self, recursion_limit: int, not_counted: tuple = ()) -> None:
         self.environ = dict(_environ._data)
         self.modules = len(_modules)
         self.handlers = [getsignal(number) for number in _SIGNALS]
-        self.limit = limit
+        self.recursion_limit = recursion_limit
         self.descriptors = Descriptors(not_counted)
         self.threads = _count()
         self.harness_threads = ()
         self.cwd = where()
 
-    def changed(self, limit: int, progress: CallProgress, environ_touched: bool) -> dict:
+    def changed(self, recursion_limit: int, progress: CallProgress, environ_touched: bool) -> dict:
         """The report's `changed`.
 
         `limit` is the guest's recursion limit; the environment is compared only after an audit
@@ -63,10 +63,10 @@ class State:
         return {
             "environ": self._environ(now) if environ_touched or now is not _environ else [],
             "cwd": self._moved(),
-            "modules": max(0, len(_modules) - self.modules - progress.own_modules),
+            "modules": max(0, len(_modules) - self.modules - progress.harness_modules),
             "signals": self._signals() if "signal" in _modules else [],
-            "recursion_limit": None if limit == self.limit else limit,
-            "defaults": [] if progress.watched is None else progress.watched.changed(),
+            "recursion_limit": None if recursion_limit == self.recursion_limit else recursion_limit,
+            "defaults": [] if progress.defaults is None else progress.defaults.changed(),
         }
 
     def _environ(self, now: object) -> list:

@@ -94,18 +94,21 @@ pub(crate) fn restrict(
             ..LandlockStatus::default()
         });
     }
-    let landlocked = LandlockStatus {
+    let landlock_status = LandlockStatus {
         abi,
         restricts_files: policy.restricts_files(),
         restricts_tcp: !policy.allows_network() && abi >= ABI_WITH_TCP,
         is_scoped: abi >= ABI_WITH_SCOPES,
         unenforced: list_unenforced(abi),
     };
-    if !(landlocked.restricts_files || landlocked.restricts_tcp || landlocked.is_scoped) {
-        return Ok(landlocked);
+    if !(landlock_status.restricts_files
+        || landlock_status.restricts_tcp
+        || landlock_status.is_scoped)
+    {
+        return Ok(landlock_status);
     }
-    let created = build_ruleset(&landlocked)?.create()?;
-    let created = if landlocked.restricts_files {
+    let created = build_ruleset(&landlock_status)?.create()?;
+    let created = if landlock_status.restricts_files {
         add_path_rules(created, policy, allowed)?
     } else {
         created
@@ -114,7 +117,7 @@ pub(crate) fn restrict(
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err(LandlockError::NotEnforced);
     }
-    Ok(landlocked)
+    Ok(landlock_status)
 }
 
 fn list_unenforced(abi: u32) -> Vec<String> {

@@ -30,7 +30,7 @@ pub(crate) use landlock::{
     AllowedPaths, LandlockError, LandlockStatus, kernel_abi as landlock_abi,
 };
 pub(crate) use notify::{NotifyListener, SyscallNotification, SyscallResponse};
-pub(crate) use path_access::PathAccessRecorder;
+pub(crate) use path_access::{PathAccessRecorder, UnrecordedPaths};
 pub(crate) use policy::ConfinementPolicy;
 pub(crate) use privileges::PrivilegeError;
 pub(crate) use seccomp::SeccompError;
@@ -70,7 +70,7 @@ pub(crate) fn confine(
 /// too.
 pub(crate) fn install_filter(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
 ) -> Result<OwnedFd, ConfineError> {
-    Ok(seccomp::install(policy, landlocked)?)
+    Ok(seccomp::install(policy, landlock_status)?)
 }

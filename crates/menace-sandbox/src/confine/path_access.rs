@@ -11,7 +11,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::describe;
-use super::landlock::AllowedPaths;
 use super::notify::SyscallNotification;
 use super::rules::{self, SyscallRules};
 
@@ -101,24 +100,31 @@ pub(super) fn watched_syscalls() -> Result<Vec<(i64, SyscallRules)>, seccompiler
 /// An attempted access to a file outside: the action, and the path.
 pub(super) type PathAccess = (String, String);
 
+/// Paths whose use is not recorded. Each path stands for all that is beneath it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnrecordedPaths {
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+}
+
 /// Records which files outside the guest tries to access.
 #[derive(Debug, Default)]
 pub(crate) struct PathAccessRecorder {
-    allowed_paths: AllowedPaths,
+    unrecorded_paths: UnrecordedPaths,
     accesses: BTreeSet<PathAccess>,
     /// How many more there were.
     unlisted: u64,
 }
 
 impl PathAccessRecorder {
-    pub(crate) fn new(allowed_paths: AllowedPaths) -> Self {
-        Self { allowed_paths, ..Self::default() }
+    pub(crate) fn new(unrecorded_paths: UnrecordedPaths) -> Self {
+        Self { unrecorded_paths, ..Self::default() }
     }
 
     /// Whether the file behind a descriptor is one that the guest may write to by its name.
     pub(super) fn is_own_file(&self, pid: u32, descriptor: u64) -> bool {
         let link = fs::read_link(format!("/proc/{pid}/fd/{}", descriptor as u32));
-        let allowed = &self.allowed_paths.write;
+        let allowed = &self.unrecorded_paths.write;
         link.is_ok_and(|file| allowed.iter().any(|place| file.starts_with(place)))
     }
 
@@ -157,7 +163,7 @@ impl PathAccessRecorder {
         };
         let path = read_path(notice, call)?;
         let allowed =
-            if what == "read" { &self.allowed_paths.read } else { &self.allowed_paths.write };
+            if what == "read" { &self.unrecorded_paths.read } else { &self.unrecorded_paths.write };
         let is_allowed = |path: &Path| allowed.iter().any(|place| path.starts_with(place));
         let of_processes = path.starts_with("/proc");
         // `/proc` shows processes of the sandbox only; where it is the host's, process 1 is the
@@ -167,7 +173,7 @@ impl PathAccessRecorder {
         }
         // A link elsewhere is part of the host's files, and leads where the host intends.
         let may_lead_away = path.starts_with(proc_dir(notice.pid))
-            || self.allowed_paths.write.iter().any(|place| path.starts_with(place));
+            || self.unrecorded_paths.write.iter().any(|place| path.starts_with(place));
         if matches!(call.action, Change(_)) || !may_lead_away {
             return None;
         }
@@ -259,26 +265,25 @@ mod tests {
         notice
     }
 
-    fn record_open(allowed: &AllowedPaths, path: &Path, flags: i32) -> Vec<PathAccess> {
-        let mut reach = PathAccessRecorder::new(allowed.clone());
+    fn record_open(allowed: &UnrecordedPaths, path: &Path, flags: i32) -> Vec<PathAccess> {
+        let mut path_recorder = PathAccessRecorder::new(allowed.clone());
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
         let int = |number: i32| u64::from(number.cast_unsigned());
         let directory = int(libc::AT_FDCWD);
-        reach.record(&notice(
+        path_recorder.record(&notice(
             libc::SYS_openat,
             [directory, path.as_ptr() as u64, int(flags), 0, 0, 0],
         ));
-        reach.take().0
+        path_recorder.take().0
     }
 
     #[test]
     fn links_of_the_guests_own_are_followed_even_to_what_is_not_there() {
         let directory = tempfile::tempdir().unwrap();
         let place = fs::canonicalize(directory.path()).unwrap();
-        let allowed = AllowedPaths {
+        let allowed = UnrecordedPaths {
             read: vec![place.clone(), "/usr".into()],
             write: vec![place.clone()],
-            ..AllowedPaths::default()
         };
         let outside = Path::new("/nowhere/secret");
         symlink("/nowhere", place.join("away")).unwrap();
@@ -305,23 +310,23 @@ mod tests {
     #[test]
     fn both_ends_of_a_rename_are_noted() {
         let (one, other) = (c"/one", c"/usr/../other");
-        let mut reach = PathAccessRecorder::new(AllowedPaths::default());
+        let mut path_recorder = PathAccessRecorder::new(UnrecordedPaths::default());
         let arguments = [0, one.as_ptr() as u64, 0, other.as_ptr() as u64, 0, 0];
-        reach.record(&notice(libc::SYS_renameat2, arguments));
+        path_recorder.record(&notice(libc::SYS_renameat2, arguments));
         let noted = |path: &str| ("rename".to_owned(), path.to_owned());
-        assert_eq!(reach.take(), (vec![noted("/one"), noted("/other")], 0));
-        assert_eq!(reach.take(), (vec![], 0));
+        assert_eq!(path_recorder.take(), (vec![noted("/one"), noted("/other")], 0));
+        assert_eq!(path_recorder.take(), (vec![], 0));
     }
 
     #[test]
     fn a_flood_hides_no_other_kind_and_is_counted() {
-        let mut reach = PathAccessRecorder::new(AllowedPaths::default());
+        let mut path_recorder = PathAccessRecorder::new(UnrecordedPaths::default());
         let directory = u64::from(libc::AT_FDCWD.cast_unsigned());
         let mut ask = |path: &str, number, place: usize| {
             let path = CString::new(path).unwrap();
             let mut arguments = [directory, 0, 0, 0, 0, 0];
             arguments[place] = path.as_ptr() as u64;
-            reach.record(&notice(number, arguments));
+            path_recorder.record(&notice(number, arguments));
         };
         for number in 0..MAX_RECORDED_PATHS + 5 {
             ask(&format!("/nowhere/{number}"), libc::SYS_openat, 1);
@@ -329,7 +334,7 @@ mod tests {
         ask("/nowhere/0", libc::SYS_openat, 1);
         ask("/nowhere/0", libc::SYS_unlinkat, 1);
         ask("/nowhere/1", libc::SYS_unlinkat, 1);
-        let (accesses, unlisted) = reach.take();
+        let (accesses, unlisted) = path_recorder.take();
         assert_eq!((accesses.len(), unlisted), (MAX_RECORDED_PATHS + 1, 6));
         assert!(accesses.contains(&("remove".to_owned(), "/nowhere/0".to_owned())));
     }

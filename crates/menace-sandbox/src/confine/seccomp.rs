@@ -37,13 +37,13 @@ pub(crate) enum SeccompError {
 /// listener to its parent, which must answer: every notified call waits for its answer.
 pub(crate) fn install(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
 ) -> Result<OwnedFd, SeccompError> {
     let trusted = TrustedPids { menace: parent_pid(), interpreter: std::process::id() };
     // Never freed: returning memory to the kernel may be a notified call, and no process answers
     // yet.
     let program =
-        ManuallyDrop::new(program::compile(build_decisions(policy, landlocked, trusted)?));
+        ManuallyDrop::new(program::compile(build_decisions(policy, landlock_status, trusted)?));
     Ok(sys::install_filter(&program)?)
 }
 
@@ -54,16 +54,16 @@ fn parent_pid() -> u32 {
 /// The decision about each known system call.
 fn build_decisions(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
     trusted: TrustedPids,
 ) -> Result<BTreeMap<u32, FilterDecision>, BackendError> {
     let mut decisions: BTreeMap<_, _> =
         syscalls::all_syscalls().map(|(call, _)| (call.number, FilterDecision::Notify)).collect();
     decisions
         .extend(syscalls::ABSENT_SYSCALLS.iter().map(|call| (call.number, FilterDecision::Absent)));
-    let always = unconditional_syscalls(policy, landlocked);
+    let always = unconditional_syscalls(policy, landlock_status);
     decisions.extend(always.into_iter().flatten().map(|call| (call.number, FilterDecision::Allow)));
-    let sometimes = conditional_syscalls(policy, landlocked, trusted)?;
+    let sometimes = conditional_syscalls(policy, landlock_status, trusted)?;
     decisions.extend(
         sometimes.into_iter().map(|(number, rules)| (number, FilterDecision::AllowIf(rules))),
     );
@@ -84,7 +84,7 @@ fn build_decisions(
 /// Calls that the policy allows, and that notify the listener so that faults can be injected.
 pub(super) fn interposed_syscalls(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
 ) -> Vec<i64> {
     if policy.interposition.is_empty() {
         return Vec::new();
@@ -92,25 +92,28 @@ pub(super) fn interposed_syscalls(
     filter_allowed(
         interposition::interposed_syscalls(policy.interposition).unwrap_or_default(),
         policy,
-        landlocked,
+        landlock_status,
     )
 }
 
 /// Calls that the policy allows, and that notify the listener so that their paths can be recorded.
-pub(super) fn watched_syscalls(policy: ConfinementPolicy, landlocked: &LandlockStatus) -> Vec<i64> {
+pub(super) fn watched_syscalls(
+    policy: ConfinementPolicy,
+    landlock_status: &LandlockStatus,
+) -> Vec<i64> {
     if !policy.records_path_access {
         return Vec::new();
     }
-    filter_allowed(path_access::watched_syscalls().unwrap_or_default(), policy, landlocked)
+    filter_allowed(path_access::watched_syscalls().unwrap_or_default(), policy, landlock_status)
 }
 
 /// Keeps the calls that the policy allows whatever their arguments.
 fn filter_allowed(
     calls: Vec<(i64, SyscallRules)>,
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
 ) -> Vec<i64> {
-    let always = unconditional_syscalls(policy, landlocked);
+    let always = unconditional_syscalls(policy, landlock_status);
     let allowed = |number: i64| always.iter().any(|calls| calls.iter().any(|c| c.number == number));
     calls.into_iter().map(|(number, _)| number).filter(|number| allowed(*number)).collect()
 }
@@ -118,7 +121,7 @@ fn filter_allowed(
 /// Calls that are allowed whatever their arguments.
 fn unconditional_syscalls(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
 ) -> Vec<&'static [syscalls::SyscallEntry]> {
     let mut always = syscalls::ORDINARY_SYSCALLS.to_vec();
     if policy.allows_rare_syscalls() {
@@ -133,7 +136,7 @@ fn unconditional_syscalls(
             syscalls::FLOCK_SYSCALL,
         ]);
     }
-    if policy.namespaces || landlocked.abi >= ABI_WITH_TRUNCATE {
+    if policy.namespaces || landlock_status.abi >= ABI_WITH_TRUNCATE {
         always.push(&[syscalls::TRUNCATE_SYSCALL]);
     }
     if policy.allows_programs() {
@@ -148,10 +151,10 @@ fn unconditional_syscalls(
 /// Calls that are allowed when one of their rules holds.
 fn conditional_syscalls(
     policy: ConfinementPolicy,
-    landlocked: &LandlockStatus,
+    landlock_status: &LandlockStatus,
     trusted: TrustedPids,
 ) -> Result<Vec<(i64, SyscallRules)>, BackendError> {
-    let signal = rules::signal_rules(trusted, policy.namespaces || landlocked.is_scoped)?;
+    let signal = rules::signal_rules(trusted, policy.namespaces || landlock_status.is_scoped)?;
     let limit = rules::limit_rules(policy, trusted)?;
     Ok(vec![
         (libc::SYS_clone, rules::clone_rules(policy)?),

@@ -57,16 +57,16 @@ impl SyscallSupervisor {
     /// `interpreter` is the confined process, which may execute its program once.
     pub(crate) fn new(
         policy: ConfinementPolicy,
-        landlocked: &LandlockStatus,
+        landlock_status: &LandlockStatus,
         interpreter: u32,
         path_recorder: PathAccessRecorder,
     ) -> Self {
         Self {
             trusted_pids: TrustedPids { menace: std::process::id(), interpreter },
-            signals_stay_inside: policy.namespaces || landlocked.is_scoped,
+            signals_stay_inside: policy.namespaces || landlock_status.is_scoped,
             permissions: ZygotePermissions { start: true, fork: false, sweep: false },
-            interposed: seccomp::interposed_syscalls(policy, landlocked),
-            path_syscalls: seccomp::watched_syscalls(policy, landlocked),
+            interposed: seccomp::interposed_syscalls(policy, landlock_status),
+            path_syscalls: seccomp::watched_syscalls(policy, landlock_status),
             path_recorder,
             pretended: BTreeSet::new(),
         }
@@ -330,9 +330,9 @@ mod tests {
             interposition: SyscallInterposition { files: true, memory: true, sockets: true },
         };
         let may_inject = |abi, number, architecture| {
-            let landlocked = LandlockStatus { abi, ..LandlockStatus::default() };
+            let landlock_status = LandlockStatus { abi, ..LandlockStatus::default() };
             let supervisor =
-                SyscallSupervisor::new(policy, &landlocked, 2, PathAccessRecorder::default());
+                SyscallSupervisor::new(policy, &landlock_status, 2, PathAccessRecorder::default());
             supervisor.may_inject_fault(&notice(number, architecture))
         };
         for number in [libc::SYS_openat, libc::SYS_write, libc::SYS_mmap, libc::SYS_sendto] {

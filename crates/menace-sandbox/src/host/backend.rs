@@ -21,7 +21,7 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
 
     /// Prepares to call sections of one module repeatedly. Cheap: the sandbox is started by the
     /// first call, and ended when the session is dropped.
-    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError>;
+    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn CallSession>, SandboxError>;
 
     /// A session for one of several parallel workers, which keep the processors busy anyway: it
     /// uses at most one sandbox, and when it is dropped, its sandbox may stay idle in the pool for
@@ -29,7 +29,7 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
     fn open_pooled_session(
         &self,
         spec: &SandboxSpec,
-    ) -> Result<Box<dyn WarmSession>, SandboxError> {
+    ) -> Result<Box<dyn CallSession>, SandboxError> {
         self.open_session(spec)
     }
 
@@ -41,7 +41,7 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
 }
 
 /// A module that is ready to be called.
-pub trait WarmSession: fmt::Debug + Send {
+pub trait CallSession: fmt::Debug + Send {
     /// Runs one call. When it returns, no process of the call is alive, and nothing that it did is
     /// visible to the next. An error means that Menace failed, never that the guest did.
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError>;

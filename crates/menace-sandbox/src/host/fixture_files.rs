@@ -18,9 +18,9 @@ pub(super) fn remove_fixture_changes(files: &mut TouchedFiles, report: &MarshalV
         return;
     }
     let before = files.touched.len();
-    match report.get("planted") {
-        Some(planted) => {
-            for item in planted.items() {
+    match report.get("fixture_files") {
+        Some(fixture_files) => {
+            for item in fixture_files.items() {
                 let [name, state] = item.items() else { continue };
                 let (Some(name), Some(state)) = (name.as_text(), state.as_text()) else { continue };
                 let fixture = fixtures.iter().find(|file| is_same_path(&file.path, &name));
@@ -119,12 +119,12 @@ mod tests {
         TouchedFiles { touched: touched.iter().map(one).collect(), total: touched.len() as u64 }
     }
 
-    fn planted_report(planted: &[(&str, &str)]) -> MarshalValue {
+    fn fixture_report(fixture_files: &[(&str, &str)]) -> MarshalValue {
         let mut out = MarshalWriter::default();
         out.open_dict();
-        out.write_str("planted");
-        out.open_list(planted.len());
-        for (name, state) in planted {
+        out.write_str("fixture_files");
+        out.open_list(fixture_files.len());
+        for (name, state) in fixture_files {
             out.open_list(2);
             out.write_str(name);
             out.write_str(state);
@@ -154,7 +154,7 @@ mod tests {
             ("in/a.txt", Created, 3),
             ("other.txt", Created, 3),
         ];
-        let said = planted_report(&[("in/a.txt", "same"), ("b.txt", "changed"), ("c.txt", "gone")]);
+        let said = fixture_report(&[("in/a.txt", "same"), ("b.txt", "changed"), ("c.txt", "gone")]);
         let expected =
             files(&[("b.txt", Changed, 7), ("c.txt", Deleted, 0), ("other.txt", Created, 3)]);
         assert_eq!(settled_files(&call, &touched, &said), expected);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn nothing_but_fixtures_and_drifted_data_can_be_hidden() {
         let touched = [("data.json", Changed, 3), ("x.txt", Created, 3)];
-        let said = planted_report(&[("x.txt", "same"), ("data.json", "same")]);
+        let said = fixture_report(&[("x.txt", "same"), ("data.json", "same")]);
         let mut call = call(&[("a.txt", b"")]);
         assert_eq!(settled_files(&call, &touched, &said), files(&touched));
         let when = FaultTrigger::Rate(1.0);

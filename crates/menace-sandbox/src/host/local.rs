@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use menace_model::{CallConfinement, SandboxSpec, SyscallInterposition};
 
-use super::backend::{SandboxBackend, WarmSession};
+use super::backend::{CallSession, SandboxBackend};
 use super::canary::{self, HostCanary};
 use super::leftovers;
 use super::options::BackendOptions;
-use super::owner_mappings::OwnerMappings;
+use super::owner_namespaces::OwnerNamespaces;
 use super::pool::SandboxPool;
 use super::sandbox::SandboxHandle;
 use super::session::LocalSession;
@@ -44,7 +44,7 @@ pub(crate) struct SandboxStarter {
     tier: Tier,
     available_cgroups: AvailableCgroups,
     /// Set when Menace is root and the tier has namespaces.
-    owners: Option<OwnerMappings>,
+    owners: Option<OwnerNamespaces>,
     harness: PackedHarness,
     /// Policies under which a sandbox has passed the escape probe.
     proven_policies: Mutex<Vec<(CallConfinement, SyscallInterposition)>>,
@@ -64,12 +64,12 @@ impl LocalBackend {
             None => machine.strongest_tier(options.unsafe_no_isolation)?,
         };
         if options.purge_leftovers {
-            purge_leftovers(&options.workspaces);
+            purge_leftovers(&options.workspace_parent);
         }
         let groups = cgroup::detect_cgroups();
         let has_owners = machine.root && tier.has_namespaces();
         let owners = has_owners
-            .then(|| OwnerMappings::new(&options.repo, GUEST_IDENTITY))
+            .then(|| OwnerNamespaces::new(&options.repo, GUEST_IDENTITY))
             .transpose()
             .map_err(SandboxError::start_error)?;
         let harness =
@@ -120,7 +120,7 @@ impl SandboxStarter {
             return self.start_with_canary(spec, None);
         }
         let canary =
-            HostCanary::new(&self.options.workspaces).map_err(SandboxError::start_error)?;
+            HostCanary::new(&self.options.workspace_parent).map_err(SandboxError::start_error)?;
         let sandbox = self.start_with_canary(spec, Some(&canary))?;
         if !canary.is_untouched().map_err(SandboxError::start_error)? {
             return Err(SandboxError::BuildFailed(
@@ -152,8 +152,8 @@ impl SandboxStarter {
         let drop_to = nix::unistd::geteuid().is_root().then_some(GUEST_IDENTITY);
         let workspace = (!self.tier.has_namespaces())
             .then(|| {
-                let BackendOptions { workspaces, cancel, .. } = &self.options;
-                SandboxWorkspace::create(workspaces, &name, drop_to, cancel)
+                let BackendOptions { workspace_parent, cancel, .. } = &self.options;
+                SandboxWorkspace::create(workspace_parent, &name, drop_to, cancel)
             })
             .transpose()
             .map_err(SandboxError::start_error)?;
@@ -168,7 +168,7 @@ impl SandboxStarter {
                 environment: interpreter.environment().map(path),
                 trusts_site: interpreter.trusts_site,
             },
-            needs: interpreter.needs.clone(),
+            readable_paths: interpreter.readable_paths.clone(),
             harness: self.harness.contents.clone(),
             spec: spec.clone(),
             cgroup_files: group.as_ref().map(|group| group.files().inheritable()),
@@ -181,7 +181,7 @@ impl SandboxStarter {
         let BackendOptions { init, cancel, .. } = &self.options;
         let handed = std::iter::once(self.harness.descriptor())
             .chain(config.cgroup_files.iter().flatten().map(|handed| handed.fd))
-            .chain(self.owners.as_ref().map(OwnerMappings::descriptors).into_iter().flatten());
+            .chain(self.owners.as_ref().map(OwnerNamespaces::descriptors).into_iter().flatten());
         let handed: Vec<_> = handed.collect();
         SandboxHandle::start(init, &config, &handed, group, workspace, cancel)
     }
@@ -192,14 +192,14 @@ fn available_processors() -> usize {
 }
 
 /// Removes groups, canaries, workspaces and processes that a killed Menace left behind.
-fn purge_leftovers(workspaces: &Path) {
+fn purge_leftovers(workspace_parent: &Path) {
     let (groups, errors) = summarize_purge(cgroup::purge_leftovers());
     for error in errors {
         tracing::warn!("cannot remove what a run that was killed left behind: {error}");
     }
     let removed = groups
-        + leftovers::purge_workspaces(workspaces, GUEST_IDENTITY.uid)
-        + canary::purge_canaries(workspaces);
+        + leftovers::purge_workspaces(workspace_parent, GUEST_IDENTITY.uid)
+        + canary::purge_canaries(workspace_parent);
     if removed > 0 {
         tracing::info!("removed {removed} leftovers of runs that were killed");
     }
@@ -228,14 +228,14 @@ impl SandboxBackend for LocalBackend {
         self.pool.prewarm(spec);
     }
 
-    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+    fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn CallSession>, SandboxError> {
         Ok(Box::new(LocalSession::new(Arc::clone(&self.pool), spec.clone())))
     }
 
     fn open_pooled_session(
         &self,
         spec: &SandboxSpec,
-    ) -> Result<Box<dyn WarmSession>, SandboxError> {
+    ) -> Result<Box<dyn CallSession>, SandboxError> {
         Ok(Box::new(LocalSession::new_pooled(Arc::clone(&self.pool), spec.clone())))
     }
 

@@ -3,14 +3,14 @@
 mod backend;
 mod canary;
 mod cancel;
+mod conditions_report;
 mod fixture_files;
 mod hang_location;
-mod harness_report;
 mod import_usage;
 mod leftovers;
 mod local;
 mod options;
-mod owner_mappings;
+mod owner_namespaces;
 mod pool;
 mod report;
 mod request;
@@ -21,7 +21,7 @@ mod steps;
 mod verdict;
 mod workspace;
 
-pub use backend::{SandboxBackend, WarmSession};
+pub use backend::{CallSession, SandboxBackend};
 pub use cancel::CancelToken;
 pub use local::LocalBackend;
 pub use options::BackendOptions;

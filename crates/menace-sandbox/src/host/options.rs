@@ -17,7 +17,7 @@ pub struct BackendOptions {
     /// Whether to run without isolation when the machine supports none.
     pub unsafe_no_isolation: bool,
     /// The directory for canaries and, in the `landlock` tier, for copies of the repository.
-    pub workspaces: PathBuf,
+    pub workspace_parent: PathBuf,
     /// Whether to begin with removing what a killed Menace left behind.
     pub purge_leftovers: bool,
     /// The program that becomes the init of a sandbox.
@@ -35,7 +35,7 @@ impl BackendOptions {
             interpreter,
             tier: None,
             unsafe_no_isolation: false,
-            workspaces: std::env::temp_dir(),
+            workspace_parent: std::env::temp_dir(),
             purge_leftovers: true,
             init: PathBuf::from(Self::THIS_PROGRAM),
             cancel: CancelToken::default(),

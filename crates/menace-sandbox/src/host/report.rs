@@ -15,10 +15,10 @@ use menace_model::{
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::verdict::{self, GuestResult};
-use super::{fixture_files, hang_location, harness_report, steps};
+use super::{conditions_report, fixture_files, hang_location, steps};
 use crate::wire::marshal::MarshalValue;
 use crate::wire::messages::{
-    CallPhase, CapturedStream, FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS,
+    CapturedStream, FORGED_REPORT, InitReport, KillReason, PATCHED_HARNESS, ReportState,
 };
 use crate::wire::values;
 
@@ -55,7 +55,7 @@ impl<'a> ReportContext<'a> {
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
     let mut notes = Vec::new();
-    let has_claim = report.phase >= CallPhase::ShortReport;
+    let has_claim = report.report_state >= ReportState::ShortReport;
     let has_forged_end = has_forged_end(report, context);
     let lies = [FORGED_REPORT, PATCHED_HARNESS];
     let is_lie = has_forged_end || lies.iter().any(|kind| report.has_violation(kind));
@@ -117,7 +117,7 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         // An endless generator, of which the harness took a bounded number of items.
         GuestResult::Returned => guest_report
             .get("paused_at")
-            .and_then(|item| harness_report::read_frame(item, context))
+            .and_then(|item| conditions_report::read_frame(item, context))
             .map(|frame| HangLocation { frames: vec![frame], loop_frames: Vec::new() }),
         _ => None,
     };
@@ -145,7 +145,7 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         })
     };
     if !context.during_import {
-        harness_report::add_conditions(&mut outcome, &guest_report, context);
+        conditions_report::add_conditions(&mut outcome, &guest_report, context);
         if !is_lie {
             steps::add_step_reports(&mut outcome, report, context);
         }
@@ -160,7 +160,7 @@ fn has_forged_end(report: &InitReport, context: &ReportContext<'_>) -> bool {
     let is_known = report.killed.map_or(report.status.is_some(), |why| why == KillReason::Deadline);
     !context.during_import
         && report.ended_irregularly
-        && report.phase >= CallPhase::FullReport
+        && report.report_state >= ReportState::FullReport
         && report.oom_kills == 0
         && is_known
 }
@@ -554,7 +554,7 @@ mod tests {
             (None, None, 0, false),
         ] {
             let report = InitReport {
-                phase: CallPhase::FullReport,
+                report_state: ReportState::FullReport,
                 ended_irregularly: true,
                 status,
                 killed,

@@ -8,7 +8,7 @@ use crate::wire::marshal::MarshalWriter;
 use crate::wire::values;
 
 /// `path`: where modules are imported from, relative to the repository.
-pub(crate) fn encode_path(roots: &[String], repo: &str) -> Vec<u8> {
+pub(crate) fn encode_import_path(roots: &[String], repo: &str) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
     write_entry(&mut out, "op", "path");
@@ -30,14 +30,14 @@ pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u
     write_module_path(&mut out, module, repo);
     out.write_str("nonce");
     out.write_magnitude(false, nonce);
-    out.write_str("caps");
+    out.write_str("description_limits");
     out.write_none();
     out.close_dict();
     out.0
 }
 
-/// A call, for a fork of the zygote; `may_fork` says whether the call may fork in turn.
-pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -> Vec<u8> {
+/// A call, for a fork of the zygote; `guest_may_fork` says whether the call may fork in turn.
+pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, guest_may_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
     out.write_str("nonce");
@@ -46,9 +46,9 @@ pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, may_fork: bool) -
     out.write_str("seed");
     out.write_magnitude(false, call.seed);
     write_entry(&mut out, "cwd", repo);
-    out.write_str("caps");
+    out.write_str("description_limits");
     out.write_none();
-    write_conditions(&mut out, call, may_fork);
+    write_conditions(&mut out, call, guest_may_fork);
     let steps = call.steps();
     if !steps.is_empty() {
         if call.shared_steps.is_empty() {
@@ -100,19 +100,19 @@ fn write_section(
         out.write_str(name);
         values::write_value(out, value);
     }
-    out.write_str("plain");
-    out.write_bool(receiver.is_none() && are_plain(args, kwargs));
+    out.write_str("needs_no_building");
+    out.write_bool(receiver.is_none() && need_no_building(args, kwargs));
 }
 
 /// The conditions that the harness itself applies; nothing for a baseline call.
-fn write_conditions(out: &mut MarshalWriter, call: &Call, may_fork: bool) {
+fn write_conditions(out: &mut MarshalWriter, call: &Call, guest_may_fork: bool) {
     let Call { conditions, fixtures, .. } = call;
     if call.coverage {
         out.write_str("coverage");
         out.write_bool(true);
     }
     if let Some(burst) = conditions.burst
-        && may_fork
+        && guest_may_fork
         // A burst compares runs of one section, so it needs a call without steps and repeats.
         && call.shared_steps.is_empty()
         && call.repeats == 0
@@ -249,8 +249,8 @@ fn write_module_path(out: &mut MarshalWriter, module: &ModuleRef, repo: &str) {
 }
 
 /// Whether `marshal` can carry all arguments as they are, without a description to build them from.
-fn are_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
-    let plain = |value: &Value| {
+fn need_no_building(args: &[Value], kwargs: &[(String, Value)]) -> bool {
+    let needs_no_building = |value: &Value| {
         matches!(
             value,
             Value::None
@@ -261,5 +261,5 @@ fn are_plain(args: &[Value], kwargs: &[(String, Value)]) -> bool {
                 | Value::Bytes(_)
         )
     };
-    args.iter().all(plain) && kwargs.iter().all(|(_, value)| plain(value))
+    args.iter().all(needs_no_building) && kwargs.iter().all(|(_, value)| needs_no_building(value))
 }

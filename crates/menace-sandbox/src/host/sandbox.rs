@@ -25,7 +25,7 @@ use crate::cgroup::SandboxCgroup;
 use crate::init::ProcessActivity;
 use crate::wire::channel;
 use crate::wire::messages::{
-    CallPhase, FromInitMessage, InitConfig, InitReport, InitRequest, SandboxReady, ToInitMessage,
+    FromInitMessage, InitConfig, InitReport, InitRequest, ReportState, SandboxReady, ToInitMessage,
 };
 
 /// How long a sandbox may take to die once its connection is closed, before it is killed.
@@ -53,9 +53,9 @@ const BURST_EXTRA_PROCESSES: u64 = 2;
 pub(crate) struct SandboxHandle {
     stream: UnixStream,
     process: Child,
-    pub(crate) ready: SandboxReady,
+    pub(crate) ready_message: SandboxReady,
     /// Whether calls may start processes (below security level 5).
-    may_fork: bool,
+    guest_may_fork: bool,
     next_nonce: u64,
     cancel: CancelToken,
     /// Init stopped answering.
@@ -90,8 +90,8 @@ impl SandboxHandle {
         let mut sandbox = Self {
             stream,
             process,
-            ready: SandboxReady::default(),
-            may_fork: config.spec.confinement.security_level.allows_processes(),
+            ready_message: SandboxReady::default(),
+            guest_may_fork: config.spec.confinement.security_level.allows_processes(),
             next_nonce: 1,
             cancel: cancel.clone(),
             is_stalled: false,
@@ -101,7 +101,7 @@ impl SandboxHandle {
         };
         let sent = channel::send_with_descriptors(&sandbox.stream, config, descriptors);
         match sandbox.receive(START_TIMEOUT, None) {
-            Ok(FromInitMessage::Ready(ready)) => sandbox.ready = ready,
+            Ok(FromInitMessage::Ready(ready)) => sandbox.ready_message = ready,
             Ok(FromInitMessage::Failed(why)) => return Err(SandboxError::BuildFailed(why)),
             Ok(FromInitMessage::Report(_)) => {
                 return Err(SandboxError::Protocol("a report too early"));
@@ -114,7 +114,7 @@ impl SandboxHandle {
 
     /// Sends the import path; to be called before anything is imported.
     pub(crate) fn set_import_path(&mut self, import_roots: &[String]) -> Result<(), SandboxError> {
-        let body = request::encode_path(import_roots, &self.ready.repo);
+        let body = request::encode_import_path(import_roots, &self.ready_message.repo);
         self.send(&ToInitMessage::Forward(body))
     }
 
@@ -124,13 +124,13 @@ impl SandboxHandle {
         limits: &CallLimits,
     ) -> Result<InitReport, SandboxError> {
         let nonce = self.next_nonce();
-        let body = request::encode_import(module, &self.ready.repo, nonce);
+        let body = request::encode_import(module, &self.ready_message.repo, nonce);
         let request = InitRequest {
             nonce,
             limits: limits.clone(),
             conditions: CallConditions::default(),
             seed: 0,
-            alternates_sandboxes: false,
+            warms_fork: false,
             body,
         };
         self.request(request, ToInitMessage::Import)
@@ -139,17 +139,17 @@ impl SandboxHandle {
     pub(crate) fn call(
         &mut self,
         call: &Call,
-        alternates_sandboxes: bool,
+        warms_fork: bool,
     ) -> Result<InitReport, SandboxError> {
         debug_assert!(call.target.kind == TargetKind::Module || !call.target.qualname.is_empty());
         let nonce = self.next_nonce();
-        let body = request::encode_call(call, &self.ready.repo, nonce, self.may_fork);
+        let body = request::encode_call(call, &self.ready_message.repo, nonce, self.guest_may_fork);
         let request = InitRequest {
             nonce,
             limits: effective_limits(call),
             conditions: call.conditions.clone(),
             seed: call.seed,
-            alternates_sandboxes,
+            warms_fork,
             body,
         };
         self.request(request, ToInitMessage::Call)
@@ -172,7 +172,7 @@ impl SandboxHandle {
             FromInitMessage::Report(mut report) => {
                 // The mailbox belongs to another call if the nonce differs.
                 if report.mailbox_nonce != nonce {
-                    report.phase = report.phase.min(CallPhase::Running);
+                    report.report_state = report.report_state.min(ReportState::Running);
                     report.mailbox.clear();
                     report.steps = None;
                 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
 use menace_model::{Call, Outcome, SandboxSpec};
 
-use super::backend::{SandboxBackend, WarmSession};
+use super::backend::{CallSession, SandboxBackend};
 use super::cancel::CancelToken;
 use crate::SandboxError;
 
@@ -88,7 +88,7 @@ impl<'a> CallScheduler<'a> {
         queue: &BatchQueue,
         results: &mpsc::Sender<(usize, JobResult)>,
     ) {
-        let mut current: Option<(SandboxSpec, Box<dyn WarmSession>)> = None;
+        let mut current: Option<(SandboxSpec, Box<dyn CallSession>)> = None;
         while let Some(batch) = queue.take(current.as_ref().map(|(spec, _)| spec)) {
             current = current.filter(|(spec, _)| *spec == batch.spec);
             if let Some(upcoming) = queue.next_other(&batch.spec) {

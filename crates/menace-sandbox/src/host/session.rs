@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use menace_model::{Call, Outcome, SandboxSpec, TargetKind};
 
-use super::backend::WarmSession;
+use super::backend::CallSession;
 use super::import_usage::ImportUsage;
 use super::pool::SandboxPool;
 use super::report::{self, ReportContext};
@@ -98,12 +98,14 @@ impl LocalSession {
             other => other?,
         };
         if report.unusable_reason.is_some() {
-            self.sandboxes.import_failure = Some(Box::new((report, sandbox.ready.repo.clone())));
+            self.sandboxes.import_failure =
+                Some(Box::new((report, sandbox.ready_message.repo.clone())));
             return Ok(false);
         }
         self.sandboxes.unforkable_state = std::mem::take(&mut report.unforkable_state);
-        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call)
-            .for_import(&self.spec.import_limits);
+        let context =
+            ReportContext::new(&sandbox.ready_message.repo, &self.pool.options().repo, call)
+                .for_import(&self.spec.import_limits);
         let import = report::build_outcome(&report, &context);
         self.sandboxes.import_violations =
             import.violations.iter().map(|tried| tried.detail.clone()).collect();
@@ -146,7 +148,8 @@ impl LocalSession {
             }
             other => other?,
         };
-        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call);
+        let context =
+            ReportContext::new(&sandbox.ready_message.repo, &self.pool.options().repo, call);
         let outcome = report::build_outcome(&report, &context);
         if report.unusable_reason.is_none() {
             self.sandboxes.unimported = Some(sandbox);
@@ -155,7 +158,7 @@ impl LocalSession {
     }
 }
 
-impl WarmSession for LocalSession {
+impl CallSession for LocalSession {
     fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         let result = self.run_call(call);
         // After an error the state of the sandboxes is unknown, so they do not return to the pool.
@@ -190,8 +193,8 @@ impl LocalSession {
         let Some(mut sandbox) = self.sandboxes.warm.pop_front() else {
             return Err(SandboxError::Protocol("no sandbox after a successful import"));
         };
-        let alternates_sandboxes = !self.sandboxes.warm.is_empty();
-        let report = match sandbox.call(call, alternates_sandboxes) {
+        let warms_fork = !self.sandboxes.warm.is_empty();
+        let report = match sandbox.call(call, warms_fork) {
             Ok(report) => report,
             Err(error) if self.is_retry || !error.failed_before_call() => return Err(error),
             Err(error) => {
@@ -204,7 +207,8 @@ impl LocalSession {
                 return outcome;
             }
         };
-        let context = ReportContext::new(&sandbox.ready.repo, &self.pool.options().repo, call);
+        let context =
+            ReportContext::new(&sandbox.ready_message.repo, &self.pool.options().repo, call);
         let mut outcome = report::build_outcome(&report, &context);
         let tried = self
             .sandboxes
@@ -214,7 +218,7 @@ impl LocalSession {
         outcome.notes.extend(tried);
         let limits = &self.spec.import_limits;
         self.sandboxes.import_usage.add_to_outcome(&mut outcome, limits, &call.limits);
-        outcome.notes.extend(sandbox.ready.remarks.iter().cloned());
+        outcome.notes.extend(sandbox.ready_message.remarks.iter().cloned());
         if self.sandboxes.unforkable_state.is_empty() {
             if report.unusable_reason.is_none() {
                 self.sandboxes.warm.push_back(sandbox);

@@ -11,7 +11,7 @@ use menace_model::{CallResult, CallStage, CallStep, CallStepReport, Outcome, Tar
 use super::report::{self, ReportContext};
 use super::verdict::{self, GuestResult};
 use crate::wire::marshal::MarshalValue;
-use crate::wire::messages::{CallPhase, InitReport, StepProgress};
+use crate::wire::messages::{InitReport, ReportState, StepProgress};
 
 /// Adds the steps' reports to the outcome.
 pub(super) fn add_step_reports(
@@ -28,7 +28,7 @@ pub(super) fn add_step_reports(
         outcome.steps.push(build_step_report(&item, step, report, context));
     }
     // When all steps have ended, the call as a whole has a report.
-    if report.phase >= CallPhase::ShortReport && !report.ended_irregularly {
+    if report.report_state >= ReportState::ShortReport && !report.ended_irregularly {
         return;
     }
     let (verdict, reason) = verdict::decide_verdict(report, GuestResult::NoReport, &[]);
@@ -116,8 +116,8 @@ mod tests {
 
     use super::*;
     use crate::wire::marshal::MarshalWriter;
-    use crate::wire::messages::CallPhase::{FullReport, Running};
     use crate::wire::messages::KillReason;
+    use crate::wire::messages::ReportState::{FullReport, Running};
 
     fn call(steps: usize) -> Call {
         let module = ModuleRef { name: "m".to_owned(), path: None };
@@ -150,9 +150,14 @@ mod tests {
         outcome.steps.iter().map(|step| step.verdict).collect()
     }
 
-    fn report(begun: u32, phase: CallPhase, entries: &[Vec<u8>]) -> InitReport {
+    fn report(begun: u32, report_state: ReportState, entries: &[Vec<u8>]) -> InitReport {
         let steps = StepProgress { begun, releasing_result: false, entries: entries.concat() };
-        InitReport { phase, total_ns: 1_000_000, steps: Some(steps), ..InitReport::default() }
+        InitReport {
+            report_state,
+            total_ns: 1_000_000,
+            steps: Some(steps),
+            ..InitReport::default()
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::zygote::{ProcessConfinement, Zygote, ZygoteProgram};
 use super::{InitError, InitErrorContext, paths, probe, root};
 use crate::Tier;
 use crate::cgroup::{CgroupController, CgroupFiles};
-use crate::confine::{AllowedPaths, ConfinementPolicy, PathAccessRecorder};
+use crate::confine::{AllowedPaths, ConfinementPolicy, PathAccessRecorder, UnrecordedPaths};
 use crate::fault::FaultInjector;
 use crate::network::NetworkLink;
 use crate::wire::harness::HarnessSetup;
@@ -49,10 +49,10 @@ pub(crate) fn serve_namespaced(
         .iter()
         .chain(&["/etc", "/proc", paths::HARNESS_DIR])
         .map(PathBuf::from)
-        .chain(config.needs.iter().cloned());
+        .chain(config.readable_paths.iter().cloned());
     let allowed_paths = AllowedPaths {
         read: read.collect(),
-        write: layer.writable_dirs(),
+        write: layer.landlock_write_dirs(),
         devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
     };
     let boot = SandboxBoot {
@@ -80,7 +80,7 @@ pub(crate) fn serve_copied(
     let workspace = config
         .workspace
         .as_ref()
-        .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
+        .ok_or_else(|| InitError::Failed("no workspace was given".to_owned()))?;
     let harness = workspace.join("menace");
     std::fs::create_dir_all(&harness).with_context(|| "cannot create the harness".to_owned())?;
     harness::unpack_files(packed_harness, &config.harness, &harness)
@@ -89,13 +89,13 @@ pub(crate) fn serve_copied(
     let system = paths::SYSTEM_DIRS.iter().chain(&paths::ETC_PATHS).map(PathBuf::from);
     // At level 5 the repository is read-only.
     let (repo, write) = if config.spec.confinement.security_level.allows_repository_writes() {
-        (None, layer.writable_dirs())
+        (None, layer.landlock_write_dirs())
     } else {
         (Some(layer.repo().to_owned()), vec![layer.scratch_dir().to_owned()])
     };
     let system = system.chain([harness.clone()]).chain(repo);
     let allowed_paths = AllowedPaths {
-        read: system.chain(config.needs.iter().cloned()).collect(),
+        read: system.chain(config.readable_paths.iter().cloned()).collect(),
         write,
         devices: paths::DEVICE_PATHS.iter().map(PathBuf::from).collect(),
     };
@@ -195,8 +195,9 @@ impl SandboxBoot<'_> {
         let processes = config.spec.import_limits.processes + RESERVED_PROCESSES + foreign;
         let confinement = self.build_confinement(policy, processes);
         let ceilings = confinement.compute_ceilings();
-        let (setup, allowed_paths) = self.build_setup();
-        let zygote = Zygote::start(&program, &confinement, PathAccessRecorder::new(allowed_paths))?;
+        let (setup, unrecorded_paths) = self.build_setup();
+        let zygote =
+            Zygote::start(&program, &confinement, PathAccessRecorder::new(unrecorded_paths))?;
         // Python has read the bundle.
         drop(bundle);
         if !is_probed {
@@ -204,7 +205,7 @@ impl SandboxBoot<'_> {
             // meanwhile.
             remarks.extend(self.set_up_network()?);
         }
-        let missing = zygote.landlocked.unenforced.iter();
+        let missing = zygote.landlock_status.unenforced.iter();
         remarks.extend(missing.map(|what| format!("Landlock does not restrict here: {what}")));
         let ready =
             SandboxReady { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
@@ -212,7 +213,7 @@ impl SandboxBoot<'_> {
             LimitEnforcer::new(self.group.take(), self.process_scope, zygote.pid, ceilings);
         let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
         let own_places =
-            own_places.chain([self.layer.writable_dir(), self.layer.repo().to_owned()]).collect();
+            own_places.chain([self.layer.layer_root(), self.layer.repo().to_owned()]).collect();
         let mut sandbox = SandboxInit {
             host: self.host,
             zygote,
@@ -266,7 +267,7 @@ impl SandboxBoot<'_> {
         match &mut self.group {
             Some(group) if group.version(CgroupController::Pids).is_some() => group
                 .set_pids_limit(processes)
-                .map_err(|error| InitError::Refused(error.to_string())),
+                .map_err(|error| InitError::Failed(error.to_string())),
             _ => Ok(()),
         }
     }
@@ -281,14 +282,14 @@ impl SandboxBoot<'_> {
     }
 
     /// The setup message for the harness, and the paths whose use is not recorded.
-    fn build_setup(&self) -> (Vec<u8>, AllowedPaths) {
+    fn build_setup(&self) -> (Vec<u8>, UnrecordedPaths) {
         // Files below these may be secrets of the host or not: the host decides.
         let undecided = [Path::new("/proc"), Path::new("/etc")];
         let AllowedPaths { read, devices, .. } = &self.allowed_paths;
         let mut read = read.clone();
         read.retain(|path| !undecided.contains(&path.as_path()));
         let mut write = devices.clone();
-        write.push(self.layer.writable_dir());
+        write.push(self.layer.layer_root());
         write.extend(["/dev/fd", "/dev/std", "/proc/self"].map(PathBuf::from));
         if self.process_scope == ProcessScope::Namespace {
             // With namespaces these lead to the call's own layer, and so does the repository's path
@@ -297,19 +298,19 @@ impl SandboxBoot<'_> {
             write.push(self.config.repo.clone());
         }
         read.extend(write.iter().chain([&self.config.repo]).cloned());
-        let allowed_paths = AllowedPaths { read, write, devices: Vec::new() };
+        let unrecorded_paths = UnrecordedPaths { read, write };
         let environment = self.config.python.environment.as_ref();
         let environment = environment.map(|directory| self.resolve(directory));
         let setup = HarnessSetup {
             repo: self.layer.repo(),
-            allowed_paths: &allowed_paths,
+            unrecorded_paths: &unrecorded_paths,
             seed: self.config.spec.seed,
             freeze_time: self.config.spec.freeze_time,
             executable: &self.resolve(&self.config.python.executable),
             environment: environment.as_deref(),
             trusts_site: self.config.python.trusts_site,
         };
-        (setup.encode(), allowed_paths)
+        (setup.encode(), unrecorded_paths)
     }
 
     /// The interpreter's path as the guest sees it; an absolute path stays as it is.

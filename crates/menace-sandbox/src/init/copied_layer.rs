@@ -48,7 +48,7 @@ impl CopiedLayer {
         let workspace = config
             .workspace
             .as_ref()
-            .ok_or_else(|| InitError::Refused("no workspace was given".to_owned()))?;
+            .ok_or_else(|| InitError::Failed("no workspace was given".to_owned()))?;
         Self::copy_repository(workspace, config)
             .with_context(|| format!("cannot copy the repository to `{}`", workspace.display()))
     }
@@ -101,7 +101,7 @@ impl CopiedLayer {
 
     pub(crate) fn prepare(&mut self) -> Result<(), InitError> {
         if let Some(left) = self.uses_left {
-            let used_up = || InitError::Refused("the copy was good for one call".to_owned());
+            let used_up = || InitError::Failed("the copy was good for one call".to_owned());
             self.uses_left = Some(left.checked_sub(1).ok_or_else(used_up)?);
             return Ok(());
         }

@@ -88,7 +88,7 @@ impl WritableLayer {
     }
 
     /// A directory above everything that the guest may write to.
-    pub(crate) fn writable_dir(&self) -> PathBuf {
+    pub(crate) fn layer_root(&self) -> PathBuf {
         match self {
             Self::Overlay(_) => PathBuf::from(paths::WRITABLE_DIR),
             Self::Copied(copied) => copied.top().to_owned(),
@@ -97,9 +97,9 @@ impl WritableLayer {
 
     /// The directories that the guest may write to. Without mounts they are in a directory that
     /// only init can change, so that the guest cannot move them.
-    pub(crate) fn writable_dirs(&self) -> Vec<PathBuf> {
+    pub(crate) fn landlock_write_dirs(&self) -> Vec<PathBuf> {
         match self {
-            Self::Overlay(_) => vec![self.writable_dir()],
+            Self::Overlay(_) => vec![self.layer_root()],
             Self::Copied(copied) => vec![copied.repo().to_owned(), copied.scratch_dir().to_owned()],
         }
     }

@@ -302,7 +302,7 @@ impl LimitEnforcer {
             private += used.private.saturating_sub(self.zygote_memory.private);
             shared += used.shared.saturating_sub(self.zygote_memory.shared);
         }
-        let hidden = HiddenUsage::measure(pids.into_iter(), &layer.writable_dir());
+        let hidden = HiddenUsage::measure(pids.into_iter(), &layer.layer_root());
         let before = self.zygote_hidden;
         let memory_files = hidden.memory_files.saturating_sub(before.memory_files);
         // What is mapped of these files is in both figures.

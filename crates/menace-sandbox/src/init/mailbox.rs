@@ -11,13 +11,13 @@ use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::sys::SharedMemory;
-use crate::wire::messages::{CallPhase, StepProgress};
+use crate::wire::messages::{ReportState, StepProgress};
 
 /// The size of the mailbox, which bounds reports.
 pub(crate) const MAILBOX_BYTES: usize = 4 << 20;
 const MAILBOX_MAGIC: &[u8; 4] = b"MNB1";
-/// Offset of a byte with a [`CallPhase`].
-const PHASE_OFFSET: usize = 4;
+/// Offset of a byte with a [`ReportState`].
+const REPORT_STATE_OFFSET: usize = 4;
 const SHORT_REPORT_OFFSET: usize = 64;
 /// Violations, which the harness writes as they happen: their number, and one slot for each.
 const VIOLATION_COUNT_OFFSET: usize = 44;
@@ -57,7 +57,7 @@ pub(crate) struct ReportMailbox {
 /// The content of the mailbox: untrusted.
 #[derive(Debug, Default)]
 pub(crate) struct MailboxContent {
-    pub phase: CallPhase,
+    pub report_state: ReportState,
     pub nonce: u64,
     pub report: Vec<u8>,
     /// Violations, also of processes that ended before they could report.
@@ -102,7 +102,7 @@ impl ReportMailbox {
         self.is_empty = false;
         let mut head = [0_u8; 24];
         head[..4].copy_from_slice(MAILBOX_MAGIC);
-        head[PHASE_OFFSET] = CallPhase::Running as u8;
+        head[REPORT_STATE_OFFSET] = ReportState::Running as u8;
         head[16..].copy_from_slice(&nonce.to_le_bytes());
         self.memory.write(0, &head);
     }
@@ -123,13 +123,13 @@ impl ReportMailbox {
 
     /// Whether the call has written its report.
     pub(crate) fn has_report(&self) -> bool {
-        self.memory.read(PHASE_OFFSET, 1) != [CallPhase::Running as u8]
+        self.memory.read(REPORT_STATE_OFFSET, 1) != [ReportState::Running as u8]
     }
 
     /// Discards what the call has written after its deadline, by marking it as still running.
     pub(crate) fn discard_report(&mut self) {
-        let mut head = self.memory.read(0, PHASE_OFFSET + 1);
-        head[PHASE_OFFSET] = CallPhase::Running as u8;
+        let mut head = self.memory.read(0, REPORT_STATE_OFFSET + 1);
+        head[REPORT_STATE_OFFSET] = ReportState::Running as u8;
         self.memory.write(0, &head);
     }
 
@@ -145,10 +145,11 @@ impl ReportMailbox {
             number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
         );
         let has_magic = &head[..4] == MAILBOX_MAGIC;
-        let phase = CallPhase::from_byte(if has_magic { head[PHASE_OFFSET] } else { 0 });
-        let report = match phase {
-            CallPhase::ShortReport => self.memory.read(SHORT_REPORT_OFFSET, short),
-            CallPhase::FullReport => self.memory.read(FULL_REPORT_OFFSET, full),
+        let report_state =
+            ReportState::from_byte(if has_magic { head[REPORT_STATE_OFFSET] } else { 0 });
+        let report = match report_state {
+            ReportState::ShortReport => self.memory.read(SHORT_REPORT_OFFSET, short),
+            ReportState::FullReport => self.memory.read(FULL_REPORT_OFFSET, full),
             _ => Vec::new(),
         };
         let nonce = head[16..24].try_into().map_or(0, u64::from_le_bytes);
@@ -164,7 +165,7 @@ impl ReportMailbox {
         let unlisted = if has_magic { read_number(&head, UNLISTED_OFFSET) } else { 0 };
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent { phase, nonce, report, violations, unlisted, refused_fork, steps }
+        MailboxContent { report_state, nonce, report, violations, unlisted, refused_fork, steps }
     }
 
     fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {
@@ -219,7 +220,7 @@ mod tests {
         mailbox.mark_running(7);
         write(mailbox, FULL_REPORT_OFFSET, bytes);
         write(mailbox, 12, &(bytes.len() as u32).to_le_bytes());
-        write(mailbox, PHASE_OFFSET, &[CallPhase::FullReport as u8]);
+        write(mailbox, REPORT_STATE_OFFSET, &[ReportState::FullReport as u8]);
     }
 
     fn count_pages(mailbox: &ReportMailbox) -> u64 {
@@ -272,7 +273,7 @@ mod tests {
         write(&mailbox, STEPS_OFFSET, b"step");
         write(&mailbox, STEPS_BEGUN_OFFSET, &[2, 0, 0, 0, 4, 0, 0, 0, 1]);
         let mail = mailbox.take();
-        assert_eq!(mail.phase, CallPhase::Running);
+        assert_eq!(mail.report_state, ReportState::Running);
         let steps = StepProgress { begun: 2, releasing_result: true, entries: b"step".to_vec() };
         assert_eq!(mail.steps, Some(steps));
         assert!(mailbox.memory.read(0, MAILBOX_BYTES).iter().all(|byte| *byte == 0));

@@ -57,7 +57,7 @@ pub(crate) enum InitError {
     #[error("{what}: {source}")]
     Step { what: String, source: std::io::Error },
     #[error("{0}")]
-    Refused(String),
+    Failed(String),
     #[error("the host is gone")]
     HostGone,
 }

@@ -121,7 +121,7 @@ impl OverlayLayer {
         let taken =
             [&self.current, &self.discarded].map(|made| made.as_ref().map(|made| made.slot));
         let Some(slot) = LAYER_SLOTS.iter().find(|slot| !taken.contains(&Some(*slot))) else {
-            return Err(InitError::Refused("no place is left for a layer".to_owned()));
+            return Err(InitError::Failed("no place is left for a layer".to_owned()));
         };
         let options = format!("mode=0755,{}", tmpfs_size_options(self.size));
         mount(Some("scratch"), slot.top, Some("tmpfs"), LAYER_MOUNT_FLAGS, Some(options.as_str()))
@@ -299,7 +299,7 @@ impl OverlayLayer {
 
     fn statistics(&self) -> Result<Statvfs, InitError> {
         let Some(made) = &self.current else {
-            return Err(InitError::Refused("no layer is in place".to_owned()));
+            return Err(InitError::Failed("no layer is in place".to_owned()));
         };
         statvfs(made.slot.top).with_context(|| "cannot look at the writable layer".to_owned())
     }

@@ -33,7 +33,8 @@ pub(crate) fn run(
     probe: &EscapeProbe,
     confinement: &ProcessConfinement<'_>,
 ) -> Result<(), InitError> {
-    let (boot, theirs) = UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
+    let (startup_socket, theirs) =
+        UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
     match sys::fork().with_context(|| "cannot fork".to_owned())? {
         ForkResult::Child => {
             let confined =
@@ -49,13 +50,13 @@ pub(crate) fn run(
         }
         ForkResult::Parent { child } => {
             drop(theirs);
-            let said = receive_result(&boot);
+            let said = receive_result(&startup_socket);
             let _ = waitpid(child, None);
             let said = said?;
             if said == "sealed" {
                 return Ok(());
             }
-            Err(InitError::Refused(format!(
+            Err(InitError::Failed(format!(
                 "the sandbox does not hold: {said}. Nothing was run in it"
             )))
         }
@@ -64,15 +65,15 @@ pub(crate) fn run(
 
 fn join_group(confinement: &ProcessConfinement<'_>) -> Result<(), InitError> {
     let joined = confinement.group.map_or(Ok(()), CgroupFiles::attach_self);
-    joined.map_err(|error| InitError::Refused(format_error_chain(&error)))
+    joined.map_err(|error| InitError::Failed(format_error_chain(&error)))
 }
 
 /// Answers notified system calls until the probe has reported.
-fn receive_result(boot: &UnixStream) -> Result<String, InitError> {
-    let (listener, _) = receive_listener(boot)?;
+fn receive_result(startup_socket: &UnixStream) -> Result<String, InitError> {
+    let (listener, _) = receive_listener(startup_socket)?;
     let listener = listener.map(NotifyListener::new);
     loop {
-        let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
+        let mut fds = vec![PollFd::new(startup_socket.as_fd(), PollFlags::POLLIN)];
         if let Some(listener) = &listener {
             fds.push(PollFd::new(listener.as_fd(), PollFlags::POLLIN));
         }
@@ -86,7 +87,8 @@ fn receive_result(boot: &UnixStream) -> Result<String, InitError> {
             continue;
         }
         let mut said = String::new();
-        boot.take(1 << 16)
+        startup_socket
+            .take(1 << 16)
             .read_to_string(&mut said)
             .with_context(|| "cannot read the answer of the probe".to_owned())?;
         return Ok(said);
@@ -187,7 +189,7 @@ mod tests {
             }
             let said = match run(probe, &confinement) {
                 Ok(()) => "holds".to_owned(),
-                Err(InitError::Refused(why)) => why,
+                Err(InitError::Failed(why)) => why,
                 Err(other) => format!("failed: {other}"),
             };
             (&theirs).write_all(said.as_bytes()).unwrap();

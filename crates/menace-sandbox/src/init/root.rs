@@ -13,10 +13,10 @@ use crate::{harness, sys};
 
 /// User namespaces for id-mapped mounts, which determine the owners that the guest sees.
 #[derive(Debug)]
-pub(crate) struct OwnerNamespaces {
-    pub(crate) repo: OwnedFd,
+pub(crate) struct InheritedOwnerNamespaces {
+    pub(crate) repository_owner: OwnedFd,
     /// Maps all files to a user that does not exist.
-    pub(crate) others: OwnedFd,
+    pub(crate) unmapped_owner: OwnedFd,
 }
 
 /// Mounts of the host that are cloned and detached from its mount tree.
@@ -43,12 +43,12 @@ impl HostMounts {
     /// Clones the mounts read-only; that of the repository with `owners` mapped.
     pub(crate) fn clone_from_host(
         config: &InitConfig,
-        owners: Option<&OwnerNamespaces>,
+        owners: Option<&InheritedOwnerNamespaces>,
     ) -> Result<Self, InitError> {
         let mut remarks = Vec::new();
         let repo = clone_mounts(&config.repo, false)?;
         if let Some(owners) = owners
-            && let Err(error) = sys::idmap_owners(repo.as_fd(), owners.repo.as_fd())
+            && let Err(error) = sys::idmap_owners(repo.as_fd(), owners.repository_owner.as_fd())
         {
             remarks.push(format!(
                 "the file system of the repository cannot map owners ({error}): \
@@ -60,7 +60,7 @@ impl HostMounts {
         let (mut others, mut links) = (Vec::new(), Vec::new());
         let system = paths::SYSTEM_DIRS.iter().chain(&paths::ETC_PATHS).map(PathBuf::from);
         let devices = paths::DEVICE_PATHS.iter().map(PathBuf::from);
-        for path in system.chain(devices).chain(config.needs.iter().cloned()) {
+        for path in system.chain(devices).chain(config.readable_paths.iter().cloned()) {
             let Ok(found) = fs::symlink_metadata(&path) else { continue };
             if found.file_type().is_symlink() {
                 if let Ok(target) = fs::read_link(&path) {
@@ -75,7 +75,8 @@ impl HostMounts {
             let mounts = clone_mounts(&path, is_directory)?;
             let has_unmapped_owner = owners.is_some_and(|owners| {
                 is_directory
-                    && sys::idmap_to_unmapped_owner(mounts.as_fd(), owners.others.as_fd()).is_ok()
+                    && sys::idmap_to_unmapped_owner(mounts.as_fd(), owners.unmapped_owner.as_fd())
+                        .is_ok()
             });
             if !has_unmapped_owner {
                 sys::make_tree_read_only(mounts.as_fd(), path.starts_with("/dev"))

@@ -13,7 +13,7 @@ use nix::unistd::{ForkResult, Gid, Uid};
 
 use super::copied_layer::CopiedLayer;
 use super::processes::KillDescendantsOnDrop;
-use super::root::OwnerNamespaces;
+use super::root::InheritedOwnerNamespaces;
 use super::{InitError, InitErrorContext, boot, paths, root};
 use crate::cgroup::{CgroupFiles, InheritedCgroupFile};
 use crate::sys;
@@ -39,10 +39,10 @@ pub(crate) fn start(host: &UnixStream) -> Result<(), InitError> {
         |handed: &Vec<InheritedCgroupFile>| CgroupFiles::from_inherited(handed, |_| next());
     let group = config.cgroup_files.as_ref().map(rebuild).transpose();
     let group = group.with_context(|| "cannot take over the control group".to_owned())?;
-    let owners = config
-        .needs_owner_namespaces()
-        .then(|| Ok(OwnerNamespaces { repo: next()?, others: next()? }));
-    let owners: io::Result<Option<OwnerNamespaces>> = owners.transpose();
+    let owners = config.needs_owner_namespaces().then(|| {
+        Ok(InheritedOwnerNamespaces { repository_owner: next()?, unmapped_owner: next()? })
+    });
+    let owners: io::Result<Option<InheritedOwnerNamespaces>> = owners.transpose();
     let owners = owners.with_context(|| "cannot take over the owners".to_owned())?;
     // A terminal's Ctrl-C goes to the host only, which ends its sandboxes itself.
     nix::unistd::setsid().with_context(|| "cannot start a session".to_owned())?;
@@ -130,7 +130,7 @@ fn all_namespaces() -> CloneFlags {
 /// afterwards.
 fn enter_namespaces(
     config: &InitConfig,
-    owners: Option<&OwnerNamespaces>,
+    owners: Option<&InheritedOwnerNamespaces>,
 ) -> Result<root::HostMounts, InitError> {
     let unshare =
         |flags| nix::sched::unshare(flags).with_context(|| "cannot create namespaces".to_owned());

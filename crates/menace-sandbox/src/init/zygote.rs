@@ -33,7 +33,7 @@ const CALL_FD: RawFd = 901;
 const MAILBOX_FD: RawFd = 902;
 /// Carries errors until Python has started. Above 900 too, because the filter allows writing there
 /// without a supervisor.
-const BOOT_FD: RawFd = 903;
+const STARTUP_FD: RawFd = 903;
 const STACK_DUMP_FD: RawFd = 904;
 /// The first byte that the confined process sends: an error message follows, or all is well.
 pub(super) const ERROR_MARK: u8 = b'!';
@@ -72,7 +72,7 @@ pub(crate) struct Zygote {
     /// The socket to the process that was forked for the next call.
     pub call_socket: UnixStream,
     pub notify_handler: Option<NotifyHandler>,
-    pub landlocked: LandlockStatus,
+    pub landlock_status: LandlockStatus,
     /// Whether a fork for the next call was requested.
     pub fork_requested: bool,
     /// Start addresses of mappings that [`super::mappings`] has given a private page.
@@ -106,21 +106,21 @@ impl Zygote {
     pub(crate) fn start(
         program: &ZygoteProgram<'_>,
         confinement: &ProcessConfinement<'_>,
-        reach: PathAccessRecorder,
+        path_recorder: PathAccessRecorder,
     ) -> Result<Self, InitError> {
         let (control, theirs) =
             UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
         let (call_socket, call_socket_theirs) =
             UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
-        let (boot, boot_theirs) =
+        let (startup_socket, startup_theirs) =
             UnixStream::pair().with_context(|| "cannot make a socket".to_owned())?;
         let arguments = program.build_arguments()?;
         let environment = program.build_environment()?;
         match sys::fork().with_context(|| "cannot fork".to_owned())? {
             ForkResult::Child => {
-                let boot_theirs = match sys::dup_to_cloexec(boot_theirs.as_fd(), BOOT_FD) {
-                    Ok(()) => UnixStream::from(sys::own_descriptor(BOOT_FD)),
-                    Err(_) => boot_theirs,
+                let startup_theirs = match sys::dup_to_cloexec(startup_theirs.as_fd(), STARTUP_FD) {
+                    Ok(()) => UnixStream::from(sys::own_descriptor(STARTUP_FD)),
+                    Err(_) => startup_theirs,
                 };
                 let Err(error) = (|| -> Result<std::convert::Infallible, InitError> {
                     program.place_descriptors(&theirs, &call_socket_theirs)?;
@@ -129,16 +129,16 @@ impl Zygote {
                             .with_context(|| "cannot tie Python to the init".to_owned())?;
                     }
                     sys::disable_aslr();
-                    confine_self(confinement, &boot_theirs)?;
+                    confine_self(confinement, &startup_theirs)?;
                     nix::unistd::execve(&arguments[0], &arguments, &environment)
                         .with_context(|| format!("cannot start `{}`", program.python.display()))
                 })();
                 let error_message = [&[ERROR_MARK], error.to_string().as_bytes()].concat();
-                let _ = (&boot_theirs).write_all(&error_message);
+                let _ = (&startup_theirs).write_all(&error_message);
                 sys::exit_now(127);
             }
             ForkResult::Parent { child } => {
-                drop((theirs, call_socket_theirs, boot_theirs));
+                drop((theirs, call_socket_theirs, startup_theirs));
                 let pid = child.as_raw();
                 let attaching = confinement
                     .group
@@ -147,7 +147,7 @@ impl Zygote {
                     .with_context(|| "cannot take over the control group".to_owned())?;
                 let pidfd =
                     sys::pidfd_open(pid).with_context(|| "cannot watch Python".to_owned())?;
-                let (listener, landlocked) = receive_listener(&boot)?;
+                let (listener, landlock_status) = receive_listener(&startup_socket)?;
                 for stream in [&control, &call_socket] {
                     let timeout = Some(harness::MESSAGE_TIMEOUT);
                     stream
@@ -160,9 +160,9 @@ impl Zygote {
                     listener: NotifyListener::new(listener),
                     supervisor: SyscallSupervisor::new(
                         policy,
-                        &landlocked,
+                        &landlock_status,
                         pid.cast_unsigned(),
-                        reach,
+                        path_recorder,
                     ),
                 });
                 let mut zygote = Self {
@@ -171,12 +171,12 @@ impl Zygote {
                     control,
                     call_socket,
                     notify_handler,
-                    landlocked,
+                    landlock_status,
                     fork_requested: false,
                     private_code_mappings: BTreeSet::new(),
                     attaching,
                 };
-                zygote.wait_for_exec(&boot)?;
+                zygote.wait_for_exec(&startup_socket)?;
                 Ok(zygote)
             }
         }
@@ -186,14 +186,14 @@ impl Zygote {
     /// far only the interpreter and the harness have run.
     pub(crate) fn join_group(&mut self) -> Result<(), InitError> {
         let attached = self.attaching.take().map_or(Ok(()), CgroupAttachTask::wait);
-        attached.map_err(|error| InitError::Refused(format_error_chain(&error)))
+        attached.map_err(|error| InitError::Failed(format_error_chain(&error)))
     }
 
     /// Waits until Python has been executed. The `execve` itself may notify the supervisor, so
     /// notifications are answered meanwhile.
-    fn wait_for_exec(&mut self, boot: &UnixStream) -> Result<(), InitError> {
+    fn wait_for_exec(&mut self, startup_socket: &UnixStream) -> Result<(), InitError> {
         loop {
-            let mut fds = vec![PollFd::new(boot.as_fd(), PollFlags::POLLIN)];
+            let mut fds = vec![PollFd::new(startup_socket.as_fd(), PollFlags::POLLIN)];
             if let Some(handler) = &self.notify_handler {
                 fds.push(PollFd::new(handler.listener.as_fd(), PollFlags::POLLIN));
             }
@@ -203,9 +203,9 @@ impl Zygote {
                 // The kernel closes the socket at a successful exec; otherwise an error message
                 // comes.
                 let mut text = String::new();
-                let _ = boot.take(4096).read_to_string(&mut text);
+                let _ = startup_socket.take(4096).read_to_string(&mut text);
                 return match text.strip_prefix(char::from(ERROR_MARK)) {
-                    Some(error) => Err(InitError::Refused(error.to_owned())),
+                    Some(error) => Err(InitError::Failed(error.to_owned())),
                     None => Ok(()),
                 };
             }
@@ -228,7 +228,7 @@ pub(crate) fn is_readable(fd: &PollFd<'_>) -> bool {
 /// the next.
 pub(crate) fn confine_self(
     confinement: &ProcessConfinement<'_>,
-    boot: &UnixStream,
+    startup_socket: &UnixStream,
 ) -> Result<(), InitError> {
     let limit = |resource, value| {
         setrlimit(resource, value, value).with_context(|| format!("cannot limit {resource:?}"))
@@ -239,22 +239,23 @@ pub(crate) fn confine_self(
     if let Some(processes) = ceilings.processes {
         limit(Resource::RLIMIT_NPROC, processes)?;
     }
-    let refused = |error| InitError::Refused(format_error_chain(&error));
-    let send_ok = || (&*boot).write_all(&[OK_MARK]);
-    let report = |landlocked: &LandlockStatus| {
+    let refused = |error| InitError::Failed(format_error_chain(&error));
+    let send_ok = || (&*startup_socket).write_all(&[OK_MARK]);
+    let report = |landlock_status: &LandlockStatus| {
         send_ok()
-            .and_then(|()| channel::send(boot, landlocked))
+            .and_then(|()| channel::send(startup_socket, landlock_status))
             .with_context(|| "cannot report".to_owned())
     };
     if confinement.unsafe_tier {
         report(&LandlockStatus::default())?;
         return send_ok().with_context(|| "cannot report".to_owned());
     }
-    let landlocked =
+    let landlock_status =
         confine::confine(confinement.policy, confinement.allowed_paths).map_err(refused)?;
-    report(&landlocked)?;
-    let listener = confine::install_filter(confinement.policy, &landlocked).map_err(refused)?;
-    if sys::send_descriptor(boot.as_fd(), OK_MARK, listener.as_fd()).is_err() {
+    report(&landlock_status)?;
+    let listener =
+        confine::install_filter(confinement.policy, &landlock_status).map_err(refused)?;
+    if sys::send_descriptor(startup_socket.as_fd(), OK_MARK, listener.as_fd()).is_err() {
         // Allocating an error message might notify the listener, and no process answers.
         sys::exit_now(127);
     }
@@ -268,29 +269,29 @@ fn hard_limit(resource: Resource) -> u64 {
 
 /// Receives the seccomp listener, and what Landlock restricts.
 pub(crate) fn receive_listener(
-    boot: &UnixStream,
+    startup_socket: &UnixStream,
 ) -> Result<(Option<OwnedFd>, LandlockStatus), InitError> {
     let mut mark = [0_u8];
-    (&*boot)
+    (&*startup_socket)
         .read_exact(&mut mark)
         .with_context(|| "the confined process said nothing".to_owned())?;
-    check_error_mark(boot, mark[0])?;
-    let landlocked =
-        channel::receive(boot).with_context(|| "the confined process said nonsense".to_owned())?;
-    let (_, mut descriptors) = channel::receive_descriptors(boot, &mut mark)
+    check_error_mark(startup_socket, mark[0])?;
+    let landlock_status = channel::receive(startup_socket)
+        .with_context(|| "the confined process said nonsense".to_owned())?;
+    let (_, mut descriptors) = channel::receive_descriptors(startup_socket, &mut mark)
         .with_context(|| "the confined process handed nothing over".to_owned())?;
-    check_error_mark(boot, mark[0])?;
-    Ok((descriptors.pop(), landlocked))
+    check_error_mark(startup_socket, mark[0])?;
+    Ok((descriptors.pop(), landlock_status))
 }
 
 /// If the mark announces an error, reads and returns it.
-fn check_error_mark(boot: &UnixStream, mark: u8) -> Result<(), InitError> {
+fn check_error_mark(startup_socket: &UnixStream, mark: u8) -> Result<(), InitError> {
     if mark != ERROR_MARK {
         return Ok(());
     }
     let mut text = String::new();
-    let _ = boot.take(4096).read_to_string(&mut text);
-    Err(InitError::Refused(text))
+    let _ = startup_socket.take(4096).read_to_string(&mut text);
+    Err(InitError::Failed(text))
 }
 
 impl ZygoteProgram<'_> {
@@ -349,5 +350,5 @@ impl ZygoteProgram<'_> {
 }
 
 fn to_c_string(text: String) -> Result<CString, InitError> {
-    CString::new(text).map_err(|_| InitError::Refused("an argument has a null byte".to_owned()))
+    CString::new(text).map_err(|_| InitError::Failed("an argument has a null byte".to_owned()))
 }

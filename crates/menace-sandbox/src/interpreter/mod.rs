@@ -9,8 +9,8 @@
 
 mod cache;
 mod find;
-mod needs;
 mod probe;
+mod readable_paths;
 mod run;
 mod shim;
 mod trust;
@@ -84,9 +84,10 @@ pub struct PythonInterpreter {
     pub stdlib: PathBuf,
     /// Paths that the guest must be able to read besides the system's directories and the
     /// repository.
-    pub needs: Vec<PathBuf>,
-    /// Paths that Python or `.pth` files refer to and that are not in `needs`: too broad, or
-    /// referred to by the repository.
+    #[serde(rename = "needs")]
+    pub readable_paths: Vec<PathBuf>,
+    /// Paths that Python or `.pth` files refer to and that are not in `readable_paths`: too broad,
+    /// or referred to by the repository.
     pub withheld: Vec<PathBuf>,
     pub soabi: String,
     pub cache_tag: String,
@@ -176,7 +177,7 @@ impl PythonInterpreter {
         let has_own_program = found.venv.is_none()
             && (found.origin == InterpreterOrigin::Flag
                 || !trust::leads_through_repository(search, &found.executable));
-        let needs = needs::compute(&found, &described, search.repository, search.home);
+        let paths = readable_paths::compute(&found, &described, search.repository, search.home);
         let mut warnings = found.warnings;
         let (major, minor, _) = described.version;
         if (major, minor) > NEWEST_TESTED_VERSION {
@@ -186,7 +187,7 @@ impl PythonInterpreter {
                  the newest that Menace was tested with"
             ));
         }
-        for path in &needs.withheld {
+        for path in &paths.withheld {
             warnings.push(format!(
                 "guests are not shown `{}`, to which Python, a .pth file or a link leads",
                 path.display()
@@ -203,8 +204,8 @@ impl PythonInterpreter {
             base_prefix: described.base_prefix,
             paths: described.paths,
             stdlib: described.stdlib,
-            needs: needs.shown,
-            withheld: needs.withheld,
+            readable_paths: paths.shown,
+            withheld: paths.withheld,
             soabi: described.soabi,
             cache_tag: described.cache_tag,
             magic: described.magic,

@@ -153,7 +153,7 @@ fn every_supported_python_is_described_as_it_is_and_compiles_for_itself() {
         assert_eq!(interpreter.cache_tag, tag);
         assert!(interpreter.soabi.starts_with(&tag), "{}", interpreter.soabi);
         let version = python.ancestors().nth(2).unwrap();
-        assert_eq!(interpreter.needs, [version]);
+        assert_eq!(interpreter.readable_paths, [version]);
         assert_eq!(interpreter.warnings, [""; 0]);
         assert_true(&interpreter);
         assert_compiled(&interpreter);
@@ -166,7 +166,7 @@ fn the_python_of_the_system_needs_nothing_more() {
     let interpreter = world.find(None, "/nowhere:/usr/bin").unwrap();
     assert_eq!(interpreter.origin, InterpreterOrigin::Path);
     assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
-    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    assert_eq!(interpreter.readable_paths, Vec::<PathBuf>::new());
     assert_true(&interpreter);
     assert_compiled(&interpreter);
 }
@@ -182,7 +182,7 @@ fn the_virtual_environment_of_the_repository_comes_first() {
             assert_eq!(interpreter.executable, venv.join("bin/python"));
             assert_eq!(interpreter.program, fs::canonicalize(SYSTEM_PYTHON).unwrap());
             assert_eq!(interpreter.prefix, venv);
-            assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+            assert_eq!(interpreter.readable_paths, Vec::<PathBuf>::new());
             assert_true(&interpreter);
             assert_compiled(&interpreter);
         }
@@ -198,7 +198,7 @@ fn a_virtual_environment_needs_the_python_that_it_was_made_from() {
             world.venv(&python, "repository/.venv", flags);
             let interpreter = world.find(None, "/usr/bin").unwrap();
             let version = python.ancestors().nth(2).unwrap();
-            assert_eq!(interpreter.needs, [version]);
+            assert_eq!(interpreter.readable_paths, [version]);
             assert_eq!(interpreter.base_prefix, version);
             assert_true(&interpreter);
             assert_compiled(&interpreter);
@@ -212,18 +212,18 @@ fn a_virtual_environment_outside_of_the_repository_is_needed_itself() {
     let venv = world.venv(Path::new(SYSTEM_PYTHON), "environments/one", &[]);
     for flag in [venv.clone(), venv.join("bin/python3")] {
         let interpreter = world.find(Some(&flag), "").unwrap();
-        assert_eq!(interpreter.needs, [venv.as_path()]);
+        assert_eq!(interpreter.readable_paths, [venv.as_path()]);
         assert_true(&interpreter);
     }
     // Through a link of the repository, only when the user names it.
     symlink(&venv, world.at("repository/.venv")).unwrap();
     let linked = world.at("repository/.venv/bin/python");
     let interpreter = world.find(Some(&linked), "/usr/bin").unwrap();
-    assert_eq!(interpreter.needs, [venv]);
+    assert_eq!(interpreter.readable_paths, [venv]);
     assert_true(&interpreter);
     let interpreter = world.find(None, "/usr/bin").unwrap();
     assert_eq!(interpreter.executable, Path::new(SYSTEM_PYTHON));
-    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    assert_eq!(interpreter.readable_paths, Vec::<PathBuf>::new());
     let expected = format!("--python {}", linked.display());
     assert!(interpreter.warnings[0].contains(&expected), "{:?}", interpreter.warnings);
 }
@@ -241,7 +241,7 @@ fn what_links_of_an_environment_lead_to_is_withheld() {
         fs::rename(&link, &target).unwrap();
         symlink(&target, &link).unwrap();
         let interpreter = world.find(None, "/usr/bin").unwrap();
-        assert_eq!(interpreter.needs, Vec::<PathBuf>::new(), "{link:?}");
+        assert_eq!(interpreter.readable_paths, Vec::<PathBuf>::new(), "{link:?}");
         let withheld = &interpreter.withheld;
         let is_target = |path: &PathBuf| path.starts_with(&target);
         assert!(!withheld.is_empty() && withheld.iter().all(is_target), "{withheld:?}");
@@ -366,7 +366,7 @@ fn directories_of_pth_files_and_editable_installations_are_needed() {
     let interpreter = world.find(Some(&venv), "").unwrap();
 
     let expected = [world.at("editable/source"), venv, plain];
-    assert_eq!(interpreter.needs, expected);
+    assert_eq!(interpreter.readable_paths, expected);
     assert_true(&interpreter);
 }
 
@@ -385,7 +385,7 @@ fn nothing_that_the_repository_brings_along_runs_on_the_host() {
     fs::write(site.join("sitecustomize.py"), touch(&canary)).unwrap();
     let interpreter = world.find(None, "/usr/bin").unwrap();
     assert_eq!(interpreter.withheld, [world.at("secret")]);
-    assert_eq!(interpreter.needs, Vec::<PathBuf>::new());
+    assert_eq!(interpreter.readable_paths, Vec::<PathBuf>::new());
     assert!(!canary.exists());
 
     // A script in the place of the interpreter.

@@ -11,14 +11,14 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::channel;
 use super::marshal::{MarshalValue, MarshalWriter};
-use crate::confine::AllowedPaths;
+use crate::confine::UnrecordedPaths;
 
 const FRAME_MAGIC: [u8; 4] = *b"MNC1";
 /// How long a message of the zygote may take to arrive, from its first byte to its last.
 pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// How much of a result the harness describes.
-const DESCRIPTION_CAPS: [(&str, i64); 5] =
+const DESCRIPTION_LIMITS: [(&str, i64); 5] =
     [("repr", 4096), ("items", 1000), ("depth", 40), ("message", 4096), ("frames", 100)];
 
 /// A message from the harness.
@@ -145,7 +145,7 @@ fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
 #[derive(Debug)]
 pub(crate) struct HarnessSetup<'a> {
     pub repo: &'a Path,
-    pub allowed_paths: &'a AllowedPaths,
+    pub unrecorded_paths: &'a UnrecordedPaths,
     pub seed: u64,
     pub freeze_time: Option<f64>,
     /// The interpreter that the guest takes itself for.
@@ -171,8 +171,8 @@ impl HarnessSetup<'_> {
         out.write_str("setup");
         out.write_str("repo");
         out.write_str(&self.repo.to_string_lossy());
-        paths(&mut out, "allowed_read", &self.allowed_paths.read);
-        paths(&mut out, "allowed_write", &self.allowed_paths.write);
+        paths(&mut out, "allowed_read", &self.unrecorded_paths.read);
+        paths(&mut out, "allowed_write", &self.unrecorded_paths.write);
         out.write_str("seed");
         out.write_magnitude(false, self.seed);
         out.write_str("freeze_time");
@@ -189,9 +189,9 @@ impl HarnessSetup<'_> {
         }
         out.write_str("trusts_site");
         out.write_bool(self.trusts_site);
-        out.write_str("caps");
+        out.write_str("description_limits");
         out.open_dict();
-        for (name, value) in DESCRIPTION_CAPS {
+        for (name, value) in DESCRIPTION_LIMITS {
             out.write_str(name);
             out.write_int(value);
         }
@@ -201,15 +201,15 @@ impl HarnessSetup<'_> {
     }
 }
 
-/// Requests a fork that waits for its call. With `prewarm_fork` the fork makes an empty call first,
+/// Requests a fork that waits for its call. With `warms_fork` the fork makes an empty call first,
 /// so that the pages it will write to have been copied.
-pub(crate) fn encode_prepare(prewarm_fork: bool) -> Vec<u8> {
+pub(crate) fn encode_fork_request(warms_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
     out.write_str("op");
-    out.write_str("prepare");
-    out.write_str("touch");
-    out.write_bool(prewarm_fork);
+    out.write_str("fork_ahead");
+    out.write_str("warms_fork");
+    out.write_bool(warms_fork);
     out.close_dict();
     out.0
 }

@@ -24,7 +24,7 @@ pub(crate) struct InitConfig {
     pub repo: PathBuf,
     pub python: PythonProgram,
     /// Directories and files of the host that Python needs; mounted read-only under the same path.
-    pub needs: Vec<PathBuf>,
+    pub readable_paths: Vec<PathBuf>,
     /// What the harness descriptor contains.
     pub harness: HarnessContents,
     /// Module and import path in it are not set yet: they follow with the import.
@@ -89,7 +89,7 @@ pub(crate) struct InitRequest {
     pub seed: u64,
     /// Whether the session's next call goes to its other sandbox, so that this one has time to
     /// prepare the call after next.
-    pub alternates_sandboxes: bool,
+    pub warms_fork: bool,
     /// The message for the harness, forwarded unchanged.
     pub body: Vec<u8>,
 }
@@ -112,12 +112,12 @@ pub(crate) struct SandboxReady {
 
 /// What init observed of a call or an import.
 ///
-/// Untrusted, since the guest can write or choose them: the mailbox (`phase` to `mailbox`,
+/// Untrusted, since the guest can write or choose them: the mailbox (`report_state` to `mailbox`,
 /// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
 /// in `outside_accesses`, the output, and the names of files and processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
-    pub phase: CallPhase,
+    pub report_state: ReportState,
     pub mailbox_nonce: u64,
     pub mailbox: Vec<u8>,
     /// Violations that the interpreter's audit hook reported, one entry each.
@@ -194,7 +194,7 @@ pub(crate) const PATCHED_HARNESS: &str = "patched_harness";
 
 /// How far a call came, from a byte in the mailbox; untrusted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum CallPhase {
+pub(crate) enum ReportState {
     #[default]
     Empty,
     Running,
@@ -204,7 +204,7 @@ pub(crate) enum CallPhase {
     Corrupted,
 }
 
-impl CallPhase {
+impl ReportState {
     pub(crate) fn from_byte(byte: u8) -> Self {
         let written = [Self::Empty, Self::Running, Self::ShortReport, Self::FullReport];
         written.get(usize::from(byte)).copied().unwrap_or(Self::Corrupted)

@@ -27,7 +27,7 @@ mod sloppy {
 
     use menace_model::{Call, Outcome};
     use menace_sandbox::{
-        BackendOptions, SandboxBackend, SandboxError, SandboxSpec, Tier, WarmSession,
+        BackendOptions, CallSession, SandboxBackend, SandboxError, SandboxSpec, Tier,
     };
 
     use crate::bench::{ContractBench, guest};
@@ -45,19 +45,19 @@ mod sloppy {
             self.inner.tier()
         }
 
-        fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn WarmSession>, SandboxError> {
+        fn open_session(&self, spec: &SandboxSpec) -> Result<Box<dyn CallSession>, SandboxError> {
             let inner = self.inner.open_session(spec)?;
-            Ok(Box::new(LeakyWarmSession { inner, litter: self.litter.clone() }))
+            Ok(Box::new(LeakyCallSession { inner, litter: self.litter.clone() }))
         }
     }
 
     #[derive(Debug)]
-    struct LeakyWarmSession {
-        inner: Box<dyn WarmSession>,
+    struct LeakyCallSession {
+        inner: Box<dyn CallSession>,
         litter: PathBuf,
     }
 
-    impl WarmSession for LeakyWarmSession {
+    impl CallSession for LeakyCallSession {
         fn run(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
             let outcome = self.inner.run(call)?;
             fs::write(&self.litter, "litter").expect("writable");
@@ -73,7 +73,7 @@ mod sloppy {
     fn beside_the_repository(
         options: BackendOptions,
     ) -> Result<Box<dyn SandboxBackend>, SandboxError> {
-        let litter = options.workspaces.join("litter");
+        let litter = options.workspace_parent.join("litter");
         Ok(Box::new(LeakyBackend { inner: super::local_backend(options)?, litter }))
     }
 

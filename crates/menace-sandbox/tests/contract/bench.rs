@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use menace_model::{Call, CallLimits, CallTarget, ModuleRef, Outcome, TargetKind, Value, Verdict};
 use menace_sandbox::interpreter::{HarnessSource, InterpreterSearch, PythonInterpreter};
 use menace_sandbox::{
-    BackendOptions, SandboxBackend, SandboxError, SandboxSpec, Tier, WarmSession,
+    BackendOptions, CallSession, SandboxBackend, SandboxError, SandboxSpec, Tier,
 };
 use tempfile::TempDir;
 
@@ -112,7 +112,7 @@ impl ContractBench {
         let mut options = BackendOptions::new(repo.path().to_owned(), interpreter());
         options.tier = Some(tier);
         options.init = process::init();
-        traces.workspaces().clone_into(&mut options.workspaces);
+        traces.workspaces().clone_into(&mut options.workspace_parent);
         change(&mut options);
         let backend = factory(options.clone())
             .unwrap_or_else(|error| panic!("the tier `{tier}` must be had here: {error}"));
@@ -183,7 +183,7 @@ impl Drop for ContractBench {
 #[derive(Debug)]
 pub(crate) struct ContractSession<'a> {
     bench: &'a ContractBench,
-    warm: Box<dyn WarmSession + 'a>,
+    warm: Box<dyn CallSession + 'a>,
 }
 
 impl ContractSession<'_> {

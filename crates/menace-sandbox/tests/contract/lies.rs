@@ -214,11 +214,11 @@ fn an_import_that_changes_the_harness_is_refused(tier: Tier) {
     let bench = ContractBench::new(tier, PATCHING_GUEST);
     for (patch, named) in [
         ("patch_code", "runtime.child.publish"),
-        ("patch_global", "runtime.child.short"),
+        ("patch_global", "runtime.child.build_short_report"),
         ("patch_default", "runtime.child.publish"),
         ("patch_builtin", "builtins.issubclass"),
         ("patch_class", "runtime.mailbox.Mailbox.report_violation"),
-        ("patch_object", "zygote.ops.prepare"),
+        ("patch_object", "zygote.ops.fork_ahead"),
         ("add_audit_hook", "an audit hook"),
         ("map_mailbox", "a second mapping of the mailbox"),
     ] {

@@ -408,7 +408,7 @@ fn differences(one: &Value, other: &Value) -> Vec<String> {
 /// Workspace and canary of a process that never was; the rest of a sandbox goes with its init.
 fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
-    let workspaces = &bench.options().workspaces;
+    let workspaces = &bench.options().workspace_parent;
     let left = workspaces.join("work-of-menace-4194303-1-0");
     fs::create_dir_all(left.join("sandbox/repo")).expect("writable");
     fs::write(left.join("sandbox/repo/file"), "left").expect("writable");
@@ -428,7 +428,7 @@ fn what_a_killed_menace_left_is_removed_by_the_next(tier: Tier) {
 /// Guests that lost their init are known by the home or the temporary directory they were given.
 fn a_process_that_merely_names_a_workspace_is_spared(tier: Tier) {
     let bench = ContractBench::new(tier, GUEST);
-    let left = bench.options().workspaces.join("work-of-menace-4194303-1-0");
+    let left = bench.options().workspace_parent.join("work-of-menace-4194303-1-0");
     let room = left.join("sandbox/box");
     fs::create_dir_all(&room).expect("writable");
     let sleeper = |name: &str, value: PathBuf| {

@@ -105,7 +105,7 @@ impl SocketLibrary {
 
     fn bench(&self, tier: Tier) -> ContractBench {
         ContractBench::with_options(tier, GUEST, |options| {
-            options.interpreter.needs.push(self.place.path().to_owned());
+            options.interpreter.readable_paths.push(self.place.path().to_owned());
         })
     }
 
@@ -248,7 +248,7 @@ impl SharedLibrary {
 
     fn bench(&self, tier: Tier) -> ContractBench {
         ContractBench::with_options(tier, GUEST, |options| {
-            options.interpreter.needs.push(self.place.path().to_owned());
+            options.interpreter.readable_paths.push(self.place.path().to_owned());
         })
     }
 

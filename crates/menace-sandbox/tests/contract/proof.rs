@@ -43,7 +43,7 @@ impl InitWrapper {
         let directory = TempDir::with_prefix("init-").expect("writable");
         let before = Self { directory };
         symlink(process::init(), before.at("init")).expect("ours");
-        symlink(&options.workspaces, before.at("workspaces")).expect("ours");
+        symlink(&options.workspace_parent, before.at("workspaces")).expect("ours");
         fs::write(before.at("program"), program).expect("ours");
         fs::set_permissions(before.at("program"), fs::Permissions::from_mode(0o755)).expect("ours");
         options.init = before.at("program");
@@ -58,7 +58,7 @@ impl InitWrapper {
 /// The directory of the canary is shown, as that of a library would be.
 fn a_sandbox_that_shows_a_file_of_the_host_is_refused(tier: Tier) {
     let bench = ContractBench::with_options(tier, GUEST, |options| {
-        options.interpreter.needs.push(options.workspaces.clone());
+        options.interpreter.readable_paths.push(options.workspace_parent.clone());
     });
     assert_refused(&bench, "a file of the host could be read");
 }

@@ -74,7 +74,7 @@ fn nothing_changes_outside_in(racer: &str, sessions: usize, calls: usize) {
     let before = contents(victim.path());
     let in_memory = workspaces();
     let bench = ContractBench::with_options(Tier::Landlock, guest!("racing.py"), |options| {
-        in_memory.path().clone_into(&mut options.workspaces);
+        in_memory.path().clone_into(&mut options.workspace_parent);
     });
     let mut spec = bench.spec();
     let outside = victim.path().to_str().expect("a plain path");

@@ -231,5 +231,5 @@ def stubs_do_not_lead_to_the_harness() -> None:
 @case
 def plain_arguments_are_taken_as_they_are() -> None:
     with guest("def f(a, *, b):\n    return [a, b]") as one:
-        full = one.call("m:f", [1], kwargs=[["b", "x"]], plain=True)
+        full = one.call("m:f", [1], kwargs=[["b", "x"]], needs_no_building=True)
         equal(full["value"]["value"], ("l", [1, "x"]))

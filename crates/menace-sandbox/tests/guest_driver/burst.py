@@ -269,8 +269,8 @@ def deadlocks_are_found_soon_and_the_call_goes_on() -> None:
 @case
 def a_hang_without_concurrency_is_not_reported_as_a_deadlock() -> None:
     with guest(TEXT) as one:
-        phase, short, full = one.call_and_kill("m:hangs", 6.0, burst=[4, 4, 4000])
-        equal((phase, full), (1, None))
+        report_state, short, full = one.call_and_kill("m:hangs", 6.0, burst=[4, 4, 4000])
+        equal((report_state, full), (1, None))
         report, full = burst(one, "long", [200_000], threads=3)
         is_sound(report, full)
 

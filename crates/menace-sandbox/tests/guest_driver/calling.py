@@ -169,7 +169,7 @@ def a_call_without_a_previous_import_imports_in_the_child() -> None:
 def malformed_calls_are_refused() -> None:
     with guest("def f():\n    return 1") as one:
         one.start_call("m:f")
-        del one.message["caps"]
+        del one.message["description_limits"]
         one.let_go()
         equal(one.receive()["status"] >> 8, 73)
         equal(one.call("m:f")["value"]["value"], 1)

@@ -74,11 +74,11 @@ def generators_are_consumed_up_to_the_cap() -> None:
         equal((full["items"], full["more"], full["stage"]), (3, False, "consume"))
         equal((full["value"]["type"], full["value"]["repr"]), ("generator", "[0, 1, 2]"))
         equal(full["value"]["value"], ("l", [0, 1, 2]))
-        full = one.call("m:forever", caps={"items": 10})
+        full = one.call("m:forever", description_limits={"items": 10})
         equal((full["items"], full["more"]), (10, True))
-        full = one.call("m:f", [10], caps={"items": 10})
+        full = one.call("m:f", [10], description_limits={"items": 10})
         equal((full["items"], full["more"]), (10, False))
-        full = one.call("m:stubborn", caps={"items": 2})
+        full = one.call("m:stubborn", description_limits={"items": 2})
         equal(full["kind"], "returned")
         assert any("closing" in note for note in full["notes"]), full["notes"]
         full = one.call("m:breaks")
@@ -97,7 +97,7 @@ def async_generators_are_consumed_up_to_the_cap() -> None:
         equal((full["items"], full["more"]), (3, False))
         equal(full["value"]["value"], ("l", [0, 1, 2]))
         equal(full["value"]["type"], "async_generator")
-        full = one.call("m:f", [1000], caps={"items": 5})
+        full = one.call("m:f", [1000], description_limits={"items": 5})
         equal((full["items"], full["more"]), (5, True))
 
 

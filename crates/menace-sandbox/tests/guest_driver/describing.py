@@ -132,12 +132,12 @@ def the_hash_does_not_depend_on_order_or_address() -> None:
 
 @case
 def long_results_are_cut() -> None:
-    value = value_of("'x' * 5000", caps={"repr": 100})
+    value = value_of("'x' * 5000", description_limits={"repr": 100})
     equal(value["repr"], "'" + "x" * 99)
     equal((value["truncated"], value["length"]), (True, 5000))
-    value = value_of("list(range(1000))", caps={"repr": 10, "items": 10})
+    value = value_of("list(range(1000))", description_limits={"repr": 10, "items": 10})
     equal((value["repr"], value["value"], value["length"]), ("[0, 1, 2, ", None, 1000))
-    value = value_of("[[[[1]]]]", caps={"depth": 2})
+    value = value_of("[[[[1]]]]", description_limits={"depth": 2})
     equal((value["repr"], value["value"], value["truncated"]), ("[[[...]]]", None, True))
 
 

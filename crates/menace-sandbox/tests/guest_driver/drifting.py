@@ -95,7 +95,7 @@ def every_way_to_open_a_file_sees_the_same_change() -> None:
         found = full["value"]["value"][1]
         assert len(set(found)) == 1 and json.loads(found[0]) != DATA, found
         equal(full["fault_stats"][0][1:3], [1, 1])
-        equal(full["planted"], [["data.json", "same"]])
+        equal(full["fixture_files"], [["data.json", "same"]])
         equal((full["violations"], full["descriptors_left"]), ([], []))
 
 
@@ -108,9 +108,9 @@ def only_data_of_the_repository_that_is_read_drifts() -> None:
                 equal(full["value"]["value"], file.read())
             equal(full["fault_stats"], [["schema_drift", 0, 0, None, None]], name)
         full = one.call("m:update", ["data.json"], faults=ALWAYS)
-        equal((full["value"]["value"], full["planted"]), (FILES["data.json"], []))
+        equal((full["value"]["value"], full["fixture_files"]), (FILES["data.json"], []))
         full = one.call("m:save", ["data.json"], faults=ALWAYS)
-        equal(full["planted"], [["data.json", "changed"]])
+        equal(full["fixture_files"], [["data.json", "changed"]])
 
 
 @case
@@ -134,4 +134,4 @@ def fixtures_drift_like_other_files() -> None:
         content = json.dumps(DATA).encode()
         full = one.call("m:read", ["in/x.json"], faults=ALWAYS, files=[["in/x.json", content]])
         assert json.loads(full["value"]["value"]) != DATA
-        equal(full["planted"], [["in/x.json", "same"]])
+        equal(full["fixture_files"], [["in/x.json", "same"]])

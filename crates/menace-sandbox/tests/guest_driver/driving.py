@@ -19,7 +19,7 @@ from typing import Any, Dict, Mapping, Sequence
 
 HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "guest")
 SIZE = 1 << 20
-CAPS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
+DESCRIPTION_LIMITS = {"repr": 2000, "items": 100, "depth": 20, "message": 1000, "frames": 20}
 RECEIVE_TIMEOUT_SECONDS = 20.0
 # What comes back for a call: values of any type under their names.
 Report = Dict[str, Any]
@@ -91,7 +91,7 @@ class Guest:
             "executable": None,
             "environment": None,
             "trusts_site": False,
-            "caps": CAPS,
+            "description_limits": DESCRIPTION_LIMITS,
         }
         message.update(setup)
         self.ready = self.ask(message)
@@ -146,7 +146,7 @@ class Guest:
         return self.receive()
 
     def report(self) -> tuple[int, Report | None, Report | None]:
-        """The phase, the short and the full report."""
+        """The report's state, the short and the full report."""
         assert self.box[:4] == b"MNB1", self.box[:4]
         assert int.from_bytes(self.box[16:24], "little") == self.nonce
         short = int.from_bytes(self.box[8:12], "little")
@@ -163,7 +163,10 @@ class Guest:
         self.box[:64] = b"MNB1\x01" + bytes(11) + self.nonce.to_bytes(8, "little") + bytes(40)
 
     def import_(
-        self, module: str, path: str | None = None, caps: Mapping[str, int] | None = None
+        self,
+        module: str,
+        path: str | None = None,
+        description_limits: Mapping[str, int] | None = None,
     ) -> Report | None:
         self._clear()
         self.imported = self.ask(
@@ -172,7 +175,7 @@ class Guest:
                 "module": module,
                 "path": path,
                 "nonce": self.nonce,
-                "caps": dict(CAPS, **(caps or {})),
+                "description_limits": dict(DESCRIPTION_LIMITS, **(description_limits or {})),
             }
         )
         return self.report()[2]
@@ -200,15 +203,15 @@ class Guest:
             "kwargs": more.pop("kwargs", []),
             "seed": more.pop("seed", 3),
             "cwd": more.pop("cwd", self.home),
-            "caps": dict(CAPS, **more.pop("caps", {})),
-            "plain": more.pop("plain", False),
+            "description_limits": dict(DESCRIPTION_LIMITS, **more.pop("description_limits", {})),
+            "needs_no_building": more.pop("needs_no_building", False),
         }
         for condition in CONDITIONS:
             if condition in more:
                 self.message[condition] = more.pop(condition)
         rlimits = more.pop("rlimits", [])
         assert not more, more
-        forked = self.ask({"op": "prepare"})
+        forked = self.ask({"op": "fork_ahead"})
         assert forked["op"] == "forked", forked
         for number, soft, hard in rlimits:
             resource.prlimit(forked["pid"], number, (soft, hard))
@@ -233,9 +236,9 @@ class Guest:
         self.let_go()
         self.exited = self.receive()
         assert self.exited["op"] == "exited" and self.exited["pid"] == forked["pid"]
-        phase, short, full = self.report()
-        self.phase, self.short = phase, short
-        assert phase == 3, (phase, short, self.exited, self.text())
+        report_state, short, full = self.report()
+        self.report_state, self.short = report_state, short
+        assert report_state == 3, (report_state, short, self.exited, self.text())
         assert self.exited["status"] == 0, self.exited
         return full
 

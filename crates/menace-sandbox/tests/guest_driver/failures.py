@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from cases import case, equal, guest, result_of
-from driving import CAPS, HARNESS
+from driving import DESCRIPTION_LIMITS, HARNESS
 from under_test import PYTHON, VERSION
 
 
@@ -114,7 +114,7 @@ def exits_are_distinguished_from_exceptions() -> None:
 @case
 def a_recursion_error_is_reported_with_first_and_last_frames() -> None:
     with guest("def f(n=0):\n    return f(n + 1)\ndef start():\n    f()") as one:
-        full = one.call("m:start", caps={"frames": 10})
+        full = one.call("m:start", description_limits={"frames": 10})
         error = full["exception"]
         equal((full["kind"], error["type"]), ("raised", "RecursionError"))
         equal(len(error["frames"]), 10)
@@ -173,7 +173,7 @@ def running_out_of_memory_is_reported() -> None:
 @case
 def enormous_messages_are_cut() -> None:
     full = result_of("def f():\n    raise ValueError('x' * 50_000_000)")
-    equal(len(full["exception"]["message"]), CAPS["message"])
+    equal(len(full["exception"]["message"]), DESCRIPTION_LIMITS["message"])
 
 
 @case
@@ -192,14 +192,16 @@ def a_report_never_runs_past_its_place() -> None:
         def names():
             raise type('N' * 100000, (Exception,), {'__module__': 'm' * 100000})
     """
-    caps = {"repr": 1 << 30, "message": 1 << 30, "items": 1 << 30, "depth": 1 << 30}
+    description_limits = {"repr": 1 << 30, "message": 1 << 30, "items": 1 << 30, "depth": 1 << 30}
     with guest(text) as one:
-        full = one.call("m:f", [40], caps=caps)
+        full = one.call("m:f", [40], description_limits=description_limits)
         equal(full["exception"]["type"], "ValueError")
         equal(one.short["kind"], "raised")
-        full = one.call("m:v", caps=caps)
+        full = one.call("m:v", description_limits=description_limits)
         equal(full["kind"], "returned")
-        assert one.call("m:names", caps=caps)["exception"]["type"].startswith("mmm")
+        assert one.call("m:names", description_limits=description_limits)["exception"][
+            "type"
+        ].startswith("mmm")
 
 
 @case

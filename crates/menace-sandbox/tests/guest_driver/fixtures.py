@@ -28,16 +28,16 @@ def a_call_finds_its_files_and_the_next_one_does_not() -> None:
     with guest(text, files={"there.txt": "old"}) as one:
         full = one.call("m:f", ["made/deep/in.bin"], files=[["made/deep/in.bin", b"a\0b\xff"]])
         equal(full["value"]["value"], b"a\0b\xff")
-        equal(full["planted"], [["made/deep/in.bin", "same"]])
+        equal(full["fixture_files"], [["made/deep/in.bin", "same"]])
         equal((full["violations"], full["descriptors_left"], full["notes"]), ([], [], []))
         full = one.call("m:f", ["there.txt"], files=[["there.txt", b"new"]])
         equal(full["value"]["value"], b"new")
         for name, state in (("change", "changed"), ("same_size", "changed"), ("remove", "gone")):
             full = one.call("m:" + name, ["x.txt"], files=[["x.txt", b"abcd"], ["y.txt", b""]])
-            equal(full["planted"], [["x.txt", state], ["y.txt", "same"]], name)
+            equal(full["fixture_files"], [["x.txt", state], ["y.txt", "same"]], name)
         full = one.call("m:block", ["x.txt"], files=[["x.txt", b""]])
-        equal(full["planted"], [["x.txt", "changed"]])
-        assert "planted" not in one.call("m:f", ["there.txt"])
+        equal(full["fixture_files"], [["x.txt", "changed"]])
+        assert "fixture_files" not in one.call("m:f", ["there.txt"])
 
 
 @case
@@ -45,11 +45,11 @@ def files_below_tmp_are_put_there_and_others_are_refused() -> None:
     name = os.path.join(tempfile.mkdtemp(prefix="menace-fixture-", dir="/tmp"), "in/x.txt")
     with guest("def f(path):\n    return open(path).read()") as one:
         full = one.call("m:f", [name], files=[[name, b"x"]])
-        equal((full["value"]["value"], full["planted"]), ("x", [[name, "same"]]))
+        equal((full["value"]["value"], full["fixture_files"]), ("x", [[name, "same"]]))
         for bad in ("/etc/x", "../x", "/tmp/../etc/x", "a/../../x"):
             full = one.call("m:f", [one.home + "/m.py"], files=[[bad, b"x"]])
             assert any("was not put in place" in note for note in full["notes"]), (bad, full)
-            equal(full["planted"], [], bad)
+            equal(full["fixture_files"], [], bad)
 
 
 @case

@@ -117,11 +117,14 @@ def hostile_exceptions_are_described() -> None:
 @case
 def a_hanging_repr_does_not_hide_the_verdict() -> None:
     with guest(HOSTILE) as one:
-        phase, short, full = one.call_and_kill("m:f", 1.0, ["stubborn"])
-        equal((phase, full), (2, None))
+        report_state, short, full = one.call_and_kill("m:f", 1.0, ["stubborn"])
+        equal((report_state, full), (2, None))
         equal((short["kind"], short["value"]["type"]), ("returned", "m.Hostile"))
-        phase, short, full = one.call_and_kill("m:error", 1.0, ["stubborn"])
-        equal((phase, short["kind"], short["exception"]["type"]), (2, "raised", "m.HostileError"))
+        report_state, short, full = one.call_and_kill("m:error", 1.0, ["stubborn"])
+        equal(
+            (report_state, short["kind"], short["exception"]["type"]),
+            (2, "raised", "m.HostileError"),
+        )
 
 
 @case
@@ -135,8 +138,8 @@ def a_crash_in_repr_does_not_hide_the_verdict() -> None:
             return C()
     """
     with guest(text) as one:
-        phase, short, _ = one.call_and_kill("m:f", 5.0)
-        equal((phase, short["kind"], one.exited["status"] & 127), (2, "returned", 11))
+        report_state, short, _ = one.call_and_kill("m:f", 5.0)
+        equal((report_state, short["kind"], one.exited["status"] & 127), (2, "returned", 11))
 
 
 @case
@@ -191,8 +194,8 @@ def an_alarm_of_the_guest_does_not_hit_the_harness() -> None:
     """
     with guest(text) as one:
         for _ in range(10):
-            phase, _, full = one.call_and_kill("m:f", 5.0)
-            equal(phase, 3)
+            report_state, _, full = one.call_and_kill("m:f", 5.0)
+            equal(report_state, 3)
             assert full["kind"] in ("returned", "raised")
         equal(one.call("m:at_import")["kind"], "returned")
 

@@ -8,8 +8,8 @@ from under_test import PYTHON
 @case
 def an_import_is_reported_in_the_mailbox() -> None:
     with guest("x = 1") as one:
-        phase, _, full = one.report()
-        equal(phase, 3)
+        report_state, _, full = one.report()
+        equal(report_state, 3)
         equal((full["kind"], full["stage"], full["exception"]), ("returned", "import", None))
         assert one.imported["ok"] is True and one.imported["unforkable_state"] == []
         assert full["wall_ns"] > 0

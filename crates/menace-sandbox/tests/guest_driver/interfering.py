@@ -149,10 +149,10 @@ def a_call_that_dies_leaves_an_empty_report_and_a_status() -> None:
             return 1
     """
     with guest(text) as one:
-        phase, short, full = one.call_and_kill("m:f", 5)
-        equal((phase, short, full, one.exited["status"]), (1, None, None, 9))
-        phase, short, full = one.call_and_kill("m:g", 5)
-        equal((phase, short, full, one.exited["status"]), (1, None, None, 3 << 8))
+        report_state, short, full = one.call_and_kill("m:f", 5)
+        equal((report_state, short, full, one.exited["status"]), (1, None, None, 9))
+        report_state, short, full = one.call_and_kill("m:g", 5)
+        equal((report_state, short, full, one.exited["status"]), (1, None, None, 3 << 8))
         equal(one.call("m:ok")["value"]["value"], 1)
 
 
@@ -176,8 +176,8 @@ def a_tracing_guest_does_not_trace_the_harness() -> None:
     """
     with guest(text) as one:
         equal(one.call("m:f")["kind"], "returned")
-        phase, _, _ = one.call_and_kill("m:g", 5)
-        equal((phase, one.exited["status"]), (3, 0))
+        report_state, _, _ = one.call_and_kill("m:g", 5)
+        equal((report_state, one.exited["status"]), (3, 0))
         if VERSION >= (3, 12):
             equal(one.call("m:m")["value"]["value"], ("l", [2]))
 

@@ -56,7 +56,7 @@ def changes_of_the_harness_are_named() -> None:
         "child['__builtins__']['len'] = f": "builtins.len",
         "child['CallProgress'].stop_clock = f": "runtime.call.CallProgress.stop_clock",
         "type(find_zygote().audit)._note.__code__ = f.__code__": "state.audit.Audit._note",
-        "find_zygote().ops['prepare'] = f": "zygote.ops.prepare",
+        "find_zygote().ops['fork_ahead'] = f": "zygote.ops.fork_ahead",
         "find_zygote().import_hooks = f": "zygote.import_hooks",
         "find_zygote().mailbox.map = bytearray(9)": "zygote.mailbox.map",
         "sys.addaudithook(f)": "an audit hook",
@@ -99,8 +99,8 @@ def what_a_fork_changes_is_found_before_the_call() -> None:
     """
     with guest(PATCHING.format(text.replace("\n        ", "\n    ").strip())) as one:
         for _ in range(2):
-            phase, short, full = one.call_and_kill("m:f", 5.0)
-            equal((phase, short, full, one.exited["status"] >> 8), (1, None, None, 73))
+            report_state, short, full = one.call_and_kill("m:f", 5.0)
+            equal((report_state, short, full, one.exited["status"] >> 8), (1, None, None, 73))
             equal(violations(one), [["patched_harness", "runtime.child.publish"]])
 
 
@@ -141,7 +141,7 @@ def the_exit_status_is_known_even_if_children_are_ignored() -> None:
 
 @case
 def sections_with_faults_are_counted() -> None:
-    step = {"receiver": None, "args": [], "kwargs": [], "plain": True}
+    step = {"receiver": None, "args": [], "kwargs": [], "needs_no_building": True}
     target = {"module": "m", "path": None, "qualname": "mark", "kind": "function"}
     with guest(MARKS) as one:
         equal(one.call("m:mark", faults=FAULTS)["value"]["value"], 1)

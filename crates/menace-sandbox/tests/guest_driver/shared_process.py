@@ -25,7 +25,7 @@ def step(
         "receiver": receiver,
         "args": list(args),
         "kwargs": list(kwargs),
-        "plain": False,
+        "needs_no_building": False,
     }
 
 
@@ -170,8 +170,8 @@ def what_ends_the_process_leaves_the_reports_of_the_steps_before() -> None:
     with guest(text) as one:
         for last in ("kill", "hang", "silent"):
             steps = [step("m:fine"), step("m:nothing"), step("m:" + last), step("m:fine")]
-            phase, _, full = one.call_and_kill("m:fine", 0.5, steps=steps)
-            equal((phase, full), (1, None), last)
+            report_state, _, full = one.call_and_kill("m:fine", 0.5, steps=steps)
+            equal((report_state, full), (1, None), last)
             begun, reports = entries(one)
             equal((begun, kinds(reports)), (3, ["returned", "unreachable"]), last)
 
@@ -295,7 +295,7 @@ def coverage_files_and_defaults_are_those_of_all_steps() -> None:
         reached = {file: lines for file, lines, _ in full["coverage"]}
         equal(reached["m.py"], [5, 6, 8, 9, 13, 14])
         equal(reached["o.py"][-1:], [2])
-        equal(full["planted"], [["data.txt", "same"]])
+        equal(full["fixture_files"], [["data.txt", "same"]])
         equal(full["changed"]["defaults"], ["count.seen"])
 
 

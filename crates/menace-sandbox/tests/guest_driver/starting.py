@@ -58,7 +58,7 @@ def nothing_expensive_is_loaded_at_the_start() -> None:
     text = "import sys\nnames = sorted(sys.modules)\ndef f():\n    return names"
     expensive = "json re signal enum traceback inspect ctypes asyncio typing threading random"
     with guest(text) as one:
-        value = one.call("m:f", caps={"items": 1000})["value"]["value"]
+        value = one.call("m:f", description_limits={"items": 1000})["value"]["value"]
         found = set(value[1]) & set(expensive.split() + ["socket", "datetime", "collections"])
         equal(found - loaded_anyway(), set())
 

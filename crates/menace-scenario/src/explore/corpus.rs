@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use menace_model::{InputIntent, Outcome, SeededRng, Verdict};
 
-use super::ExploreProbe;
+use super::PlannedProbe;
 use crate::input::CallInput;
 
 const MAX_CORPUS_INPUTS: usize = 64;
@@ -124,7 +124,7 @@ impl CoverageSampling {
     }
 
     /// Chooses which calls of a generation record coverage.
-    pub(super) fn choose_traced(&self, probes: &mut [ExploreProbe]) {
+    pub(super) fn choose_traced(&self, probes: &mut [PlannedProbe]) {
         let pays = self.has_cheap_coverage || self.barren_calls < MAX_BARREN_TRACED_CALLS;
         for (index, probe) in probes.iter_mut().enumerate() {
             probe.coverage &= pays || index % SAMPLING_INTERVAL_CALLS == 0;

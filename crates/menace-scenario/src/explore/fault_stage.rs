@@ -6,9 +6,9 @@ use menace_model::{
     Value, Verdict,
 };
 
-use super::probe::{ExploreProbe, ProbePurpose};
+use super::probe::{PlannedProbe, ProbePurpose};
 use crate::input::CallInput;
-use crate::judge::{BaselineOutcome, is_refusal};
+use crate::judge::{BaselineOutcome, raised_on_purpose};
 
 pub(super) const FAULT_ROUNDS: usize = 3;
 
@@ -67,7 +67,7 @@ impl FaultStage {
         }
     }
 
-    pub(super) fn record_outcome(&mut self, probe: &ExploreProbe, outcome: &Outcome) {
+    pub(super) fn record_outcome(&mut self, probe: &PlannedProbe, outcome: &Outcome) {
         match probe.purpose {
             ProbePurpose::Baseline => self.consider_subject(probe, outcome),
             ProbePurpose::OtherSeed => {
@@ -88,7 +88,7 @@ impl FaultStage {
     }
 
     /// Records the opportunities of each fault.
-    fn count_opportunities(&mut self, probe: &ExploreProbe, outcome: &Outcome) {
+    fn count_opportunities(&mut self, probe: &PlannedProbe, outcome: &Outcome) {
         let Some(at) = self.subjects.iter().position(|one| one.input == probe.input) else {
             return;
         };
@@ -101,7 +101,7 @@ impl FaultStage {
     }
 
     /// Keeps the first input for each reason.
-    fn consider_subject(&mut self, probe: &ExploreProbe, outcome: &Outcome) {
+    fn consider_subject(&mut self, probe: &PlannedProbe, outcome: &Outcome) {
         let writes = !outcome.files.touched.is_empty();
         let is_first_writer = !self.subjects.iter().any(|subject| subject.baseline.has_touched);
         let returned = outcome.verdict == Verdict::Returned;
@@ -114,7 +114,7 @@ impl FaultStage {
                 FaultSubjectReason::FailedAfterRequest,
                 has_requested && outcome.verdict == Verdict::Raised,
             ),
-            (FaultSubjectReason::Refused, is_refusal(outcome)),
+            (FaultSubjectReason::Refused, raised_on_purpose(outcome)),
         ];
         let fitting = because.into_iter().filter(|(_, fits)| *fits);
         let new =
@@ -126,7 +126,7 @@ impl FaultStage {
         }
     }
 
-    fn add_subject(&mut self, reason: FaultSubjectReason, probe: &ExploreProbe, outcome: &Outcome) {
+    fn add_subject(&mut self, reason: FaultSubjectReason, probe: &PlannedProbe, outcome: &Outcome) {
         self.subjects.push(FaultSubject {
             reason,
             input: probe.input.clone(),
@@ -137,13 +137,13 @@ impl FaultStage {
     }
 
     /// The baseline outcome of the input of a probe under faults.
-    pub(super) fn baseline_of(&self, probe: &ExploreProbe) -> Option<&BaselineOutcome> {
+    pub(super) fn baseline_of(&self, probe: &PlannedProbe) -> Option<&BaselineOutcome> {
         let is_faulty = matches!(probe.purpose, ProbePurpose::Faults | ProbePurpose::Confirm);
         let subject = self.subjects.iter().find(|one| one.input == probe.input);
         subject.filter(|_| is_faulty).map(|subject| &subject.baseline)
     }
 
-    pub(super) fn plan_round(&self, round: usize) -> Vec<ExploreProbe> {
+    pub(super) fn plan_round(&self, round: usize) -> Vec<PlannedProbe> {
         let mut probes = Vec::new();
         for (at, subject) in self.subjects.iter().enumerate() {
             match round {
@@ -156,7 +156,7 @@ impl FaultStage {
     }
 
     /// The first probes of a subject: another seed, counting of fault opportunities, larger counts.
-    fn push_first_round(&self, subject: &FaultSubject, probes: &mut Vec<ExploreProbe>) {
+    fn push_first_round(&self, subject: &FaultSubject, probes: &mut Vec<PlannedProbe>) {
         if subject.baseline.verdict != Verdict::Returned {
             return;
         }
@@ -177,7 +177,7 @@ impl FaultStage {
         }
     }
 
-    fn push_second_round(&self, subject: &FaultSubject, probes: &mut Vec<ExploreProbe>) {
+    fn push_second_round(&self, subject: &FaultSubject, probes: &mut Vec<PlannedProbe>) {
         let is_nondeterministic = self.subjects.iter().any(|subject| subject.is_nondeterministic);
         if !is_nondeterministic && subject.reason != FaultSubjectReason::FailedAfterRequest {
             let mut concurrent =
@@ -205,7 +205,7 @@ impl FaultStage {
     }
 
     /// One probe per opportunity of each fault.
-    fn push_fault_sweep(&self, at: usize, subject: &FaultSubject, probes: &mut Vec<ExploreProbe>) {
+    fn push_fault_sweep(&self, at: usize, subject: &FaultSubject, probes: &mut Vec<PlannedProbe>) {
         for &(_, mode, offered) in self.fault_opportunities.iter().filter(|(one, ..)| *one == at) {
             if matches!(mode, FaultMode::Disk | FaultMode::Timeout) {
                 for nth in 1..=offered.min(MAX_SWEPT_OPPORTUNITIES) {
@@ -220,17 +220,17 @@ impl FaultStage {
         subject: &FaultSubject,
         mode: FaultMode,
         when: FaultTrigger,
-    ) -> ExploreProbe {
+    ) -> PlannedProbe {
         let mut probe =
             self.baseline_probe(subject.input.clone(), ProbePurpose::Faults, subject.seed);
         probe.conditions.faults = vec![FaultSpec { mode, trigger: when }];
         probe
     }
 
-    fn baseline_probe(&self, input: CallInput, purpose: ProbePurpose, seed: u64) -> ExploreProbe {
-        ExploreProbe {
+    fn baseline_probe(&self, input: CallInput, purpose: ProbePurpose, seed: u64) -> PlannedProbe {
+        PlannedProbe {
             conditions: self.baseline_conditions.clone(),
-            ..ExploreProbe::new(input, purpose, seed)
+            ..PlannedProbe::new(input, purpose, seed)
         }
     }
 }

@@ -22,7 +22,7 @@ use menace_model::{
 use crate::input::drift::SchemaDrift;
 use crate::input::{CallInput, InputGenerator, LearnedHints, history};
 use crate::judge::{
-    Candidate, CandidateRerun, ConfirmedFinding, SectionHistory, SectionWeakness, WeaknessKind,
+    Candidate, CandidateRerun, ConfirmedFinding, OracleContext, SectionWeakness, WeaknessKind,
     rerun_call,
 };
 
@@ -32,7 +32,7 @@ pub use probe::CallDefaults;
 use budget::MutationBudget;
 use corpus::{CoverageSampling, InputCorpus};
 use fault_stage::FaultStage;
-use probe::{ExploreProbe, ProbePurpose};
+use probe::{PlannedProbe, ProbePurpose};
 use scaling::ScalingStage;
 
 /// Rounds of new inputs for a section that never returned.
@@ -42,14 +42,14 @@ const INPUTS_PER_RETRY_ROUND: usize = 24;
 /// A candidate, and the probe whose call showed it.
 #[derive(Debug)]
 struct ExploreCandidate {
-    probe: ExploreProbe,
+    probe: PlannedProbe,
     candidate: Candidate,
 }
 
 /// Explores one section.
 #[derive(Debug)]
 pub struct Explorer<'a> {
-    history: SectionHistory<'a>,
+    oracle_context: OracleContext<'a>,
     target: CallTarget,
     defaults: CallDefaults,
     inputs: InputGenerator<'a>,
@@ -58,9 +58,9 @@ pub struct Explorer<'a> {
     /// The stage of the last generation.
     stage: ExploreStage,
     /// The calls of the last generation, in the order of their outcomes.
-    pending_probes: Vec<ExploreProbe>,
+    pending_probes: Vec<PlannedProbe>,
     /// Further calls of the same stage, planned for the next generation.
-    deferred_probes: Vec<ExploreProbe>,
+    deferred_probes: Vec<PlannedProbe>,
     corpus: InputCorpus,
     coverage_sampling: CoverageSampling,
     mutation_budget: MutationBudget,
@@ -116,7 +116,7 @@ impl<'a> Explorer<'a> {
             defaults.conditions.upstream = Some(UpstreamConfig::with_default_answers());
         }
         Self {
-            history: SectionHistory::new(section),
+            oracle_context: OracleContext::new(section),
             coverage_sampling: CoverageSampling::new(defaults.has_cheap_coverage),
             fault_stage: FaultStage::new(uses_network, defaults.conditions.clone()),
             target,
@@ -139,7 +139,7 @@ impl<'a> Explorer<'a> {
     }
 
     pub fn section(&self) -> &'a Section {
-        self.history.section()
+        self.oracle_context.section()
     }
 
     pub fn findings(&self) -> &[ConfirmedFinding] {
@@ -147,7 +147,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Inputs for the next run as lines of a history file; the best comes last.
-    pub fn history_lines(&self) -> Vec<String> {
+    pub fn reusable_input_lines(&self) -> Vec<String> {
         let section = &self.section().id;
         let kept = self.corpus.returned_inputs().into_iter();
         kept.filter_map(|(input, lines)| {
@@ -250,7 +250,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn plan_stage(&mut self) -> Vec<ExploreProbe> {
+    fn plan_stage(&mut self) -> Vec<PlannedProbe> {
         match self.stage {
             ExploreStage::Start | ExploreStage::Done => Vec::new(),
             ExploreStage::Baseline => {
@@ -318,7 +318,7 @@ impl<'a> Explorer<'a> {
             ExploreStage::Confirm => {
                 let purpose = ProbePurpose::Confirm;
                 let probes = self.candidates.iter().map(|one| one.probe.clone());
-                probes.map(|probe| ExploreProbe { purpose, ..probe }).collect()
+                probes.map(|probe| PlannedProbe { purpose, ..probe }).collect()
             }
         }
     }
@@ -359,12 +359,12 @@ impl<'a> Explorer<'a> {
     }
 
     /// The best input without files, called many times in one process.
-    fn leak_check_probes(&self) -> Vec<ExploreProbe> {
+    fn leak_check_probes(&self) -> Vec<PlannedProbe> {
         let best = self.corpus.best_for(|input| input.fixtures.is_empty());
-        let keep = |input: &CallInput| ExploreProbe {
+        let keep = |input: &CallInput| PlannedProbe {
             repeats: probe::LEAK_PROBE_REPEATS,
             conditions: self.baseline_conditions(),
-            ..ExploreProbe::new(input.clone(), ProbePurpose::LeakCheck, 1)
+            ..PlannedProbe::new(input.clone(), ProbePurpose::LeakCheck, 1)
         };
         best.filter(|input| input.fixtures.is_empty()).map(keep).into_iter().collect()
     }
@@ -378,7 +378,7 @@ impl<'a> Explorer<'a> {
         count: usize,
         seed: Seed,
         wanted: impl Fn(InputIntent) -> bool,
-    ) -> Vec<ExploreProbe> {
+    ) -> Vec<PlannedProbe> {
         let mut probes = Vec::new();
         for input in self.inputs.take(count, seed) {
             if wanted(input.intent) {
@@ -388,7 +388,7 @@ impl<'a> Explorer<'a> {
         probes
     }
 
-    fn mutate_corpus(&mut self, generation: usize) -> Vec<ExploreProbe> {
+    fn mutate_corpus(&mut self, generation: usize) -> Vec<PlannedProbe> {
         let seed = self.seed.derive("mutate").derive_nth(generation as u64);
         let mut random = seed.rng();
         let mut probes = Vec::new();
@@ -404,7 +404,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Adds the best input with drifted data.
-    fn push_drifted(&mut self, probes: &mut Vec<ExploreProbe>) {
+    fn push_drifted(&mut self, probes: &mut Vec<PlannedProbe>) {
         let Some(input) = self.corpus.best().cloned() else { return };
         for index in 0..self.budget.drifted_inputs {
             let seed = self.seed.derive("drift").derive_nth(index);
@@ -415,11 +415,11 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn push_probe(&mut self, probes: &mut Vec<ExploreProbe>, input: CallInput) {
+    fn push_probe(&mut self, probes: &mut Vec<PlannedProbe>, input: CallInput) {
         let seed = self.seed.derive_nth(self.calls as u64 + probes.len() as u64).0;
-        let mut probe = ExploreProbe::new(input, ProbePurpose::Baseline, seed);
+        let mut probe = PlannedProbe::new(input, ProbePurpose::Baseline, seed);
         if probe.input.strategy.follows_types() {
-            self.history.record_declared(&probe.to_call(&self.target, &self.defaults));
+            self.oracle_context.record_declared(&probe.to_call(&self.target, &self.defaults));
         }
         probe.coverage = true;
         probe.conditions = self.baseline_conditions();
@@ -428,7 +428,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn record_outcome(&mut self, probe: ExploreProbe, outcome: &Outcome) {
+    fn record_outcome(&mut self, probe: PlannedProbe, outcome: &Outcome) {
         let call = probe.to_call(&self.target, &self.defaults);
         if probe.purpose == ProbePurpose::Confirm {
             self.confirm_candidate(call, outcome);
@@ -452,7 +452,7 @@ impl<'a> Explorer<'a> {
             return;
         }
         let is_baseline = probe.is_baseline(&self.defaults.conditions);
-        self.history.record_outcome(&call, outcome, is_baseline);
+        self.oracle_context.record_outcome(&call, outcome, is_baseline);
         self.fault_stage.record_outcome(&probe, outcome);
         if let Some(weakness) = self.judge_probe(&call, &probe, outcome) {
             self.add_candidate(weakness, probe.clone(), &call, outcome);
@@ -469,17 +469,17 @@ impl<'a> Explorer<'a> {
     fn judge_probe(
         &self,
         call: &Call,
-        probe: &ExploreProbe,
+        probe: &PlannedProbe,
         outcome: &Outcome,
     ) -> Option<SectionWeakness> {
-        self.history.find_weakness(call, outcome, self.fault_stage.baseline_of(probe))
+        self.oracle_context.find_weakness(call, outcome, self.fault_stage.baseline_of(probe))
     }
 
     /// Keeps one candidate per kind and place.
     fn add_candidate(
         &mut self,
         weakness: SectionWeakness,
-        probe: ExploreProbe,
+        probe: PlannedProbe,
         call: &Call,
         outcome: &Outcome,
     ) {
@@ -500,7 +500,7 @@ impl<'a> Explorer<'a> {
         let Some(at) = self.candidates.iter().position(is_its_rerun) else { return };
         let ExploreCandidate { probe, candidate } = self.candidates.remove(at);
         let baseline = self.fault_stage.baseline_of(&probe);
-        let rerun = CandidateRerun::judge(call, outcome.clone(), &self.history, baseline);
+        let rerun = CandidateRerun::judge(call, outcome.clone(), &self.oracle_context, baseline);
         let finding = candidate.confirm(rerun);
         self.findings.extend(finding.filter(|finding| !self.has_found(&finding.weakness)));
     }

@@ -47,7 +47,7 @@ pub(super) enum ProbePurpose {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ExploreProbe {
+pub(super) struct PlannedProbe {
     pub input: CallInput,
     pub conditions: CallConditions,
     pub coverage: bool,
@@ -57,7 +57,7 @@ pub(super) struct ExploreProbe {
     pub repeats: u32,
 }
 
-impl ExploreProbe {
+impl PlannedProbe {
     pub(super) fn new(input: CallInput, purpose: ProbePurpose, seed: u64) -> Self {
         Self {
             input,
@@ -100,7 +100,7 @@ impl ExploreProbe {
         if self.purpose == ProbePurpose::Confirm { rerun_call(&call) } else { call }
     }
 
-    /// Without faults; stubbed answers of the upstream are allowed.
+    /// Without faults; mocked answers of the upstream are allowed.
     pub(super) fn is_baseline(&self, baseline: &CallConditions) -> bool {
         let upstream = self.conditions.upstream.clone();
         self.conditions == CallConditions { upstream, ..baseline.clone() }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use menace_model::{Outcome, PyReference, Value, Verdict};
 
-use super::probe::{ExploreProbe, ProbePurpose};
+use super::probe::{PlannedProbe, ProbePurpose};
 use crate::input::CallInput;
 use crate::judge::{
     GrowthSample, MIN_MEASURABLE_CPU_MS, SectionWeakness, WeaknessKind, may_be_steep,
@@ -58,7 +58,7 @@ impl ScalingStage {
         &mut self,
         round: usize,
         best: Option<&CallInput>,
-    ) -> Vec<ExploreProbe> {
+    ) -> Vec<PlannedProbe> {
         if self.input.is_none() {
             self.input = best.cloned();
         }
@@ -90,24 +90,24 @@ impl ScalingStage {
         keys
     }
 
-    fn growth_probe(&self, key: GrowthKey, size: u64) -> Option<ExploreProbe> {
+    fn growth_probe(&self, key: GrowthKey, size: u64) -> Option<PlannedProbe> {
         let grown = grow_part(self.input.as_ref()?, key, size)?;
-        Some(ExploreProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
+        Some(PlannedProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
     }
 
     /// Probes of all sizes, in turns: a disturbance of the machine slows down one call of each
     /// size, and not all calls of one.
-    fn take_turns(&self, key: GrowthKey, sizes: &[u64], turns: usize) -> Vec<ExploreProbe> {
+    fn take_turns(&self, key: GrowthKey, sizes: &[u64], turns: usize) -> Vec<PlannedProbe> {
         let turn = || sizes.iter().filter_map(|size| self.growth_probe(key, *size));
         (0..turns).flat_map(|_| turn()).collect()
     }
 
-    fn first_probes(&self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
+    fn first_probes(&self, keys: &[GrowthKey], size: u64) -> Vec<PlannedProbe> {
         keys.iter().filter_map(|key| self.growth_probe(*key, size)).collect()
     }
 
     /// Three sizes for each pattern that took long enough at this size.
-    fn measurement_probes(&mut self, keys: &[GrowthKey], size: u64) -> Vec<ExploreProbe> {
+    fn measurement_probes(&mut self, keys: &[GrowthKey], size: u64) -> Vec<PlannedProbe> {
         let mut probes = Vec::new();
         for key in keys {
             let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
@@ -136,7 +136,7 @@ impl ScalingStage {
         at_size.is_some_and(|(_, outcome)| outcome.verdict == Verdict::TimedOut)
     }
 
-    pub(super) fn record_outcome(&mut self, probe: &ExploreProbe, size: u64, outcome: &Outcome) {
+    pub(super) fn record_outcome(&mut self, probe: &PlannedProbe, size: u64, outcome: &Outcome) {
         let ProbePurpose::Scale { key, .. } = probe.purpose else { return };
         let metrics = &outcome.runtime_metrics;
         let cpu_ms = metrics.user_cpu_ms + metrics.system_cpu_ms;
@@ -162,12 +162,12 @@ impl ScalingStage {
     }
 
     /// Steep growth, after all sizes were measured, with a call that shows it.
-    pub(super) fn findings(&self) -> Vec<(SectionWeakness, ExploreProbe, &Outcome)> {
+    pub(super) fn findings(&self) -> Vec<(SectionWeakness, PlannedProbe, &Outcome)> {
         let steep = self.measured.iter().filter(|key| self.is_steep(**key));
         steep.filter_map(|key| self.finding(*key)).collect()
     }
 
-    fn finding(&self, key: GrowthKey) -> Option<(SectionWeakness, ExploreProbe, &Outcome)> {
+    fn finding(&self, key: GrowthKey) -> Option<(SectionWeakness, PlannedProbe, &Outcome)> {
         let all = self.growth_samples(key);
         let power = steep_growth_exponent(&all)?;
         let (from, to) = (all.first()?, all.last()?);

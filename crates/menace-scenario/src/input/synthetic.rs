@@ -13,7 +13,7 @@ const PROMPT_VERSION: u32 = 1;
 
 /// A language model that writes inputs for a section. Sending the prompt and storing the answer
 /// belong to the caller.
-pub trait StubModel {
+pub trait InputModel {
     /// Name of the model, part of the cache key.
     fn name(&self) -> &str;
 
@@ -52,7 +52,7 @@ pub fn parse_answer(text: &str) -> Result<Vec<InputRecord>, InputRecordError> {
 
 /// Sends the prompt and parses the answer.
 pub fn ask_model(
-    model: &dyn StubModel,
+    model: &dyn InputModel,
     section: &Section,
     source: &str,
 ) -> Result<Vec<InputRecord>, InputRecordError> {
@@ -145,7 +145,7 @@ mod tests {
 
     struct FixedReplyModel(&'static str);
 
-    impl StubModel for FixedReplyModel {
+    impl InputModel for FixedReplyModel {
         fn name(&self) -> &'static str {
             "parrot"
         }

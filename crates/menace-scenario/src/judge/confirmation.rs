@@ -6,7 +6,7 @@
 
 use menace_model::{Call, Outcome, WeaknessKind};
 
-use super::{BaselineOutcome, SectionHistory, SectionWeakness, find_import_weakness};
+use super::{BaselineOutcome, OracleContext, SectionWeakness, find_import_weakness};
 
 /// The least time limit of a rerun. It is longer than that of a first call, so that a call that was
 /// only slowed down by a busy machine is not confirmed as a hang.
@@ -79,10 +79,10 @@ impl CandidateRerun {
     pub fn judge(
         call: Call,
         outcome: Outcome,
-        history: &SectionHistory<'_>,
+        oracle_context: &OracleContext<'_>,
         baseline: Option<&BaselineOutcome>,
     ) -> Self {
-        let weakness = history.find_weakness(&call, &outcome, baseline);
+        let weakness = oracle_context.find_weakness(&call, &outcome, baseline);
         Self { call, outcome, weakness }
     }
 

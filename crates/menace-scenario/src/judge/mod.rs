@@ -11,7 +11,7 @@ mod exits;
 mod growth;
 mod injection;
 mod input_traits;
-mod section_history;
+mod oracle_context;
 mod side_effects;
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ pub(crate) use confirmation::CONFIRM_TIMEOUT_MS;
 pub use confirmation::{Candidate, CandidateRerun, ConfirmedFinding, rerun_call};
 pub use growth::{GrowthSample, steep_growth_exponent};
 pub(crate) use growth::{MIN_MEASURABLE_CPU_MS, may_be_steep};
-pub use section_history::{BaselineOutcome, SectionHistory};
+pub use oracle_context::{BaselineOutcome, OracleContext};
 pub use under_faults::CORRUPTED_ANSWER_MARKER;
 
 use input_traits::InputTraits;
@@ -128,7 +128,7 @@ fn is_exception_of(exception: &RaisedException, class: &str) -> bool {
 }
 
 /// The section raised on purpose.
-pub(crate) fn is_refusal(outcome: &Outcome) -> bool {
+pub(crate) fn raised_on_purpose(outcome: &Outcome) -> bool {
     outcome.exception.as_ref().is_some_and(is_raised_on_purpose)
 }
 

@@ -5,7 +5,7 @@ use menace_model::{
     TouchedFiles, UpstreamReport, UpstreamRequest, Value, Verdict,
 };
 
-use super::section_history::CallShape;
+use super::oracle_context::CallShape;
 use super::*;
 use crate::input::INJECTION_MARKER;
 

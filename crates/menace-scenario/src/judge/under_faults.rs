@@ -16,7 +16,7 @@ pub(super) fn judge_concurrency(judge_input: &JudgeInput<'_>) -> Option<SectionW
     let burst = judge_input.outcome.burst.as_ref()?;
     let run_count = burst.threads_spawned + burst.tasks_spawned;
     // A section must not wait because another run was refused.
-    let refused = judge_input.baseline.is_some_and(|baseline| baseline.is_refusal);
+    let refused = judge_input.baseline.is_some_and(|baseline| baseline.raised_on_purpose);
     if burst.deadlocked && (refused || !name_has_word(judge_input.section, &WAITING_WORDS)) {
         return Some(SectionWeakness::new(
             WeaknessKind::Deadlock,

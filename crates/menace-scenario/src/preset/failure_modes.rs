@@ -71,14 +71,14 @@ pub static FAILURE_MODES: &[FailureModeInfo] = &[
         meaning: "A bad link (1 Mbps and 2 % loss at `low`, 128 kbps and 15 % at `high`), and \
                   connections that fail.",
         effect: fault_effect(0.1, 0.4, "connects, sends and receives"),
-        enforced_by: "`nfqueue`, `system_calls`; `harness` for stubbed answers",
+        enforced_by: "`nfqueue`, `system_calls`; `harness` for mocked answers",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::NetworkPartition),
         meaning: "Some peers cannot be reached: those of `NETWORK_PARTITION`, else a share of \
                   them chosen by the seed.",
         effect: fault_effect(0.3, 0.7, "peers"),
-        enforced_by: "`nfqueue`; `harness` for stubbed answers",
+        enforced_by: "`nfqueue`; `harness` for mocked answers",
     },
     FailureModeInfo {
         mode: FailureMode::Fault(FaultMode::Cpu),

@@ -110,7 +110,7 @@ impl Preset {
                     true,
                     key,
                     "there are no packets without sockets (SAFE_MODE, or SECURITY_LEVEL of 4 and \
-                     above): at most stubbed answers are affected",
+                     above): at most mocked answers are affected",
                 );
             }
         }

@@ -196,23 +196,23 @@ keys! {
         "none", "never", "not implemented yet: needs containers";
     network_latency_ms: MillisDuration = "NETWORK_LATENCY_MS" in network.latency_ms:
         "0", "0, 10, 50, 100, 200 or 500; no network keys at level 4",
-        "`nfqueue`; `harness` for stubbed answers";
+        "`nfqueue`; `harness` for mocked answers";
     network_jitter_ms: MillisDuration = "NETWORK_JITTER_MS" in network.jitter_ms:
-        "0", "0 to half of the latency", "`nfqueue`; `harness` for stubbed answers";
+        "0", "0 to half of the latency", "`nfqueue`; `harness` for mocked answers";
     packet_loss: PercentShare = "PACKET_LOSS" in network.packet_loss:
-        "0", "0 to 10", "`nfqueue`; `harness` for stubbed answers";
+        "0", "0 to 10", "`nfqueue`; `harness` for mocked answers";
     packet_duplication: PercentShare = "PACKET_DUPLICATION" in network.packet_duplication:
         "0", "0 to 5", "`nfqueue`";
     bandwidth_limit: PositiveAmount<NetworkBandwidth> = "BANDWIDTH_LIMIT"
         in network.bandwidth_limit:
         "none", "64kbps to 100Mbps, or else the range below",
-        "`nfqueue`; `harness` for stubbed answers";
+        "`nfqueue`; `harness` for mocked answers";
     min_bandwidth: PositiveAmount<NetworkBandwidth> = "MIN_BANDWIDTH" in network.min_bandwidth:
         "none", "64kbps to 10Mbps", "as `BANDWIDTH_LIMIT`, which caps it";
     max_bandwidth: PositiveAmount<NetworkBandwidth> = "MAX_BANDWIDTH" in network.max_bandwidth:
         "none", "up to ten times the lowest", "as `BANDWIDTH_LIMIT`, which caps it";
     network_partition: Vec<PartitionPeer> = "NETWORK_PARTITION" in network.partition:
-        "by the seed, under `network_partition`", "–", "`nfqueue`; `harness` for stubbed answers";
+        "by the seed, under `network_partition`", "–", "`nfqueue`; `harness` for mocked answers";
     network_mocks: JsonRecords = "NETWORK_MOCKS" in network.mocks:
         "none", "–", "`harness`";
     safe_mode: bool = "SAFE_MODE" in limits.safe_mode:

@@ -1,4 +1,4 @@
-//! Stubbed upstream answers: `NETWORK_MOCKS`, and files of recorded ones.
+//! Mocked upstream answers: `NETWORK_MOCKS`, and files of recorded ones.
 //!
 //! HTTP archives are read by `har`.
 

@@ -9,14 +9,13 @@
 //! | `ineffective` | keys without effect, limits that an outcome does not report |
 //! | `profile`, `profiles`, `profiles.json` | named parts of presets, built-in and the user's |
 //! | `generate` | presets from profiles and the seed |
-//! | `keyword`, `coverage` | profiles that a module needs, and scenarios that it missed |
+//! | `keyword`, `scenario_gaps` | profiles that a module needs, and scenarios that it missed |
 //! | `selection` | which presets a run has |
 //! | `reference` | the tables of `docs/scenarios.md` |
 //!
 //! Invariant: the values of a [`Preset`] are in their ranges and consistent with each other.
 
 mod conditions;
-mod coverage;
 mod failure_modes;
 mod generate;
 mod har;
@@ -28,6 +27,7 @@ mod profile;
 mod profiles;
 mod read;
 mod reference;
+mod scenario_gaps;
 mod selection;
 mod values;
 
@@ -38,7 +38,6 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::config::{ConfigError, ConfigProblem};
 use crate::input::ThreatIntensity;
 
-pub use coverage::{MissingScenariosError, ScenarioGap, find_scenario_gaps, missing_presets};
 pub use failure_modes::{FAILURE_MODES, FailureModeEffect, FailureModeInfo};
 pub use generate::{PresetRequest, generate_presets};
 pub use ineffective::{IneffectiveKey, find_unreported_limits};
@@ -49,6 +48,7 @@ pub use profile::{PresetProfile, ProfileCategory, ProfileLevel};
 pub use profiles::{CANONICAL_PROFILES, ProfileCatalog, TRAJECTORY_STAGES, WORKFLOW_SCENARIOS};
 pub use read::{LocatedPreset, read_located_presets, read_presets, read_single_preset};
 pub use reference::render_markdown;
+pub use scenario_gaps::{MissingScenariosError, ScenarioGap, find_scenario_gaps, missing_presets};
 pub use selection::{PresetFile, PresetSelection};
 
 const DEFAULT_THREAT_INTENSITY: f64 = 0.5;
@@ -60,7 +60,7 @@ const UNNAMED_PRESET: &str = "unnamed";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
     values: PresetValues,
-    /// Stubbed upstream answers; none when the preset has no `NETWORK_MOCKS`.
+    /// Mocked upstream answers; none when the preset has no `NETWORK_MOCKS`.
     pub mocks: Option<Vec<MockResponse>>,
     pub origin: PresetOrigin,
 }
@@ -205,13 +205,13 @@ menace_model::named_enum! {
         /// Added because of words in a module's path.
         Keyword = "keyword",
         /// A missing canonical scenario.
-        Injected = "injected",
+        Added = "injected",
     }
 }
 
 impl PresetOrigin {
     /// Is it one of the scenarios that every module must go through?
     pub(super) fn is_canonical(self) -> bool {
-        matches!(self, Self::Canonical | Self::Injected)
+        matches!(self, Self::Canonical | Self::Added)
     }
 }

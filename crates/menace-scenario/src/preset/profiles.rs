@@ -15,11 +15,11 @@ use super::{Preset, PresetOrigin, PresetProfile, PresetValues, ProfileLevel};
 pub const CANONICAL_PROFILES: [&str; 4] =
     ["high_latency_api", "hostile_input", "user_misuse", "concurrency_spike"];
 
-/// The scenarios that a workflow is compared in, at `high`.
+/// The scenarios that a module is compared in, at `high`.
 pub const WORKFLOW_SCENARIOS: [&str; 5] =
     ["normal", "concurrency_spike", "hostile_input", "schema_drift", "flaky_upstream"];
 
-/// The stages of a workflow's decline, in order, at `high`.
+/// The stages of a module's decline, in order, at `high`.
 pub const TRAJECTORY_STAGES: [&str; 5] =
     ["normal", "high_latency", "resource_strain", "schema_drift", "chaotic_failure"];
 

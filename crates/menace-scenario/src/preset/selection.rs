@@ -36,12 +36,12 @@ pub struct PresetSelection<'a> {
 impl PresetSelection<'_> {
     /// The presets of a cycle, counted from 0, with settings laid over them. The first available
     /// source wins; presets of the user are completed with [`super::missing_presets`].
-    pub fn presets(&self, run: usize) -> Result<Vec<Preset>, ConfigError> {
-        let presets = self.select_source(run)?;
+    pub fn presets(&self, cycle: usize) -> Result<Vec<Preset>, ConfigError> {
+        let presets = self.select_source(cycle)?;
         for preset in &presets {
             tracing::debug!(
                 target: "menace_scenario::preset",
-                run,
+                cycle,
                 preset = preset.name(),
                 origin = preset.origin.as_str(),
                 "took a preset"
@@ -51,10 +51,10 @@ impl PresetSelection<'_> {
         presets.iter().map(|preset| preset.with_settings(&values)).collect()
     }
 
-    fn select_source(&self, run: usize) -> Result<Vec<Preset>, ConfigError> {
+    fn select_source(&self, cycle: usize) -> Result<Vec<Preset>, ConfigError> {
         let preset_settings = &self.settings.presets;
         if !self.files.is_empty() {
-            let file = &self.files[run % self.files.len()];
+            let file = &self.files[cycle % self.files.len()];
             return read_presets(&file.text, &file.name, PresetOrigin::StaticFile);
         }
         if let Some(records) = &preset_settings.env_presets.value {
@@ -75,7 +75,7 @@ impl PresetSelection<'_> {
             canonical,
             settings: PresetValues::from_settings(self.settings),
         };
-        generate_presets(&wanted, self.seed.derive_nth(run as u64))
+        generate_presets(&wanted, self.seed.derive_nth(cycle as u64))
     }
 }
 
@@ -87,15 +87,15 @@ mod tests {
 
     use super::*;
 
-    fn select_presets(environment: &[(&str, &str)], files: &[&str], run: usize) -> Vec<Preset> {
-        select_presets_with_count(environment, files, None, run)
+    fn select_presets(environment: &[(&str, &str)], files: &[&str], cycle: usize) -> Vec<Preset> {
+        select_presets_with_count(environment, files, None, cycle)
     }
 
     fn select_presets_with_count(
         environment: &[(&str, &str)],
         files: &[&str],
         count: Option<u32>,
-        run: usize,
+        cycle: usize,
     ) -> Vec<Preset> {
         let environment: BTreeMap<String, String> =
             environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -115,7 +115,7 @@ mod tests {
             recordings: Arc::default(),
             seed: Seed(1),
         };
-        selection.presets(run).unwrap()
+        selection.presets(cycle).unwrap()
     }
 
     fn origins(presets: &[Preset]) -> Vec<&'static str> {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn files_take_turns_and_runs_differ() {
         let files = [r#"{"SCENARIO_NAME": "a"}"#, r#"{"SCENARIO_NAME": "b"}"#];
-        let name = |run| select_presets(&[], &files, run)[0].name().to_owned();
+        let name = |cycle| select_presets(&[], &files, cycle)[0].name().to_owned();
         assert_eq!([name(0), name(1), name(2)], ["a", "b", "a"]);
         assert_ne!(select_presets(&[], &[], 0), select_presets(&[], &[], 1));
     }

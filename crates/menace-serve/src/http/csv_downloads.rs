@@ -102,7 +102,7 @@ fn sections(app: &DashboardState, query: &ModulesQuery) -> ServeResult<CsvTable>
     let mut csv = CsvTable::new("section,roi,raroi,reliability,risk_index,unreachable");
     for row in rows.into_iter().take(MAX_CSV_ROWS as usize) {
         let numbers = [row.roi, row.raroi, row.reliability, row.risk_index].map(format_number);
-        let note = row.unreachable.unwrap_or_default();
+        let note = row.uncallable_reason.unwrap_or_default();
         csv.add_row(std::iter::once(row.id).chain(numbers).chain([note]));
     }
     Ok(csv)

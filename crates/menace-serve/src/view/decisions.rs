@@ -3,8 +3,8 @@
 
 use menace_store::{BorderlineStatus, DecisionReport};
 use menace_track::stats::evidence::{DecisionEvidence, DecisionVerdict, StatisticalDecision};
+use menace_track::stats::forecast_calibrator::FeatureDrift;
 use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk};
-use menace_track::stats::truth::FeatureDrift;
 use serde::Serialize;
 
 use super::paging::{PageAddress, SortableColumn, TableSorting, sort_by_number};
@@ -81,7 +81,7 @@ pub(crate) struct DecisionRow {
     pub evidence: Vec<DecisionEvidence>,
 }
 
-/// A forecast for the run or a workflow.
+/// A forecast for the run or a module.
 #[derive(Debug, Serialize)]
 pub(crate) struct OutlookRow {
     pub of: String,
@@ -90,7 +90,7 @@ pub(crate) struct OutlookRow {
     pub note: String,
 }
 
-/// Rows of the whole run first, then predicted collapses of workflows, then the rest.
+/// Rows of the whole run first, then predicted collapses of modules, then the rest.
 fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
     let row = |of: &str, what: &str, value: Option<f64>, note: String| OutlookRow {
         of: of.to_owned(),
@@ -109,8 +109,8 @@ fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
         let what = "ROI of the next cycle, calibrated";
         row("the run", what, Some(one.value), note.to_owned())
     }));
-    for (workflow, collapse) in &decisions.collapse {
-        rows.push(row(workflow, "collapse", None, collapse_heading(collapse)));
+    for (module, collapse) in &decisions.collapse {
+        rows.push(row(module, "collapse", None, collapse_heading(collapse)));
     }
     for one in &decisions.borderline {
         let became = match one.status {
@@ -120,16 +120,16 @@ fn all_outlook_rows(decisions: &DecisionReport) -> Vec<OutlookRow> {
         };
         let raroi = one.raroi.last().copied();
         let note = format!("{became}, confidence {:.2}", one.confidence);
-        rows.push(row(&one.workflow_id, "RAROI on the border", raroi, note));
+        rows.push(row(&one.module, "RAROI on the border", raroi, note));
     }
-    for (workflow, held_back) in &decisions.bottlenecks {
+    for (module, held_back) in &decisions.bottlenecks {
         for one in held_back {
             let what = format!("held back by {}", one.what);
-            rows.push(row(workflow, &what, Some(one.gain), one.hint.clone()));
+            rows.push(row(module, &what, Some(one.gain), one.hint.clone()));
         }
     }
-    for (workflow, confidence) in &decisions.confidence {
-        rows.push(row(workflow, "confidence", Some(*confidence), String::new()));
+    for (module, confidence) in &decisions.confidence {
+        rows.push(row(module, "confidence", Some(*confidence), String::new()));
     }
     for (name, value) in &decisions.predictions {
         rows.push(row("the run", name, Some(*value), String::new()));
@@ -166,7 +166,7 @@ fn all_decision_rows(report: &DecisionReport) -> Vec<DecisionRow> {
         std::iter::once(ceiling).chain(plateau)
     });
     let border = report.borderline_evidence.iter();
-    let border = border.map(|(workflow, one)| (format!("{workflow} holds the border"), one));
+    let border = border.map(|(module, one)| (format!("{module} holds the border"), one));
     let features: Vec<_> = report.drifts.iter().map(|one| (one, one.decision())).collect();
     let (moved, still): (Vec<_>, Vec<_>) = features.iter().partition(|(one, _)| one.drifted);
     let feature = |(one, decision): &'_ (&FeatureDrift, StatisticalDecision)| {

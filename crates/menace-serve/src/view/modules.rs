@@ -162,7 +162,7 @@ pub(crate) struct ModuleSectionRow {
     pub raroi: Option<f64>,
     pub reliability: Option<f64>,
     pub risk_index: Option<f64>,
-    pub unreachable: Option<String>,
+    pub uncallable_reason: Option<String>,
 }
 
 impl ModuleSectionRow {
@@ -175,7 +175,7 @@ impl ModuleSectionRow {
             raroi: record.raroi,
             reliability: metric("reliability"),
             risk_index: metric("risk_index"),
-            unreachable: record.unreachable,
+            uncallable_reason: record.uncallable_reason,
         }
     }
 

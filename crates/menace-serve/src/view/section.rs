@@ -2,8 +2,8 @@
 
 use menace_model::{ScenarioSeverity, SectionId, Verdict};
 use menace_store::{
-    CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder, PageRange, Store,
-    UncelledScenario,
+    CallFilter, CallRecord, CallSortOrder, FailureFilter, FailureSortOrder, OutsideCellScenario,
+    PageRange, Store,
 };
 use minijinja::Value;
 use serde::Serialize;
@@ -121,11 +121,11 @@ impl SectionCallRow {
 }
 
 fn scenario_note(scenario: &str) -> &'static str {
-    match UncelledScenario::from_name(scenario) {
-        Some(UncelledScenario::Depth) => {
+    match OutsideCellScenario::from_name(scenario) {
+        Some(OutsideCellScenario::Depth) => {
             "inputs that learn from what they reach, under no scenario"
         }
-        Some(UncelledScenario::Auxiliary) => {
+        Some(OutsideCellScenario::Auxiliary) => {
             "to confirm, to compare, to measure time: not among the calls of the run"
         }
         None => "",

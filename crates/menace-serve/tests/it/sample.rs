@@ -23,8 +23,10 @@ use menace_store::{
     SynergyHistory,
 };
 use menace_track::stats::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
+use menace_track::stats::forecast_calibrator::{
+    CalibratedPrediction, DriftCriteria, DriftLimits, FeatureDrift,
+};
 use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk, StabilityTrend};
-use menace_track::stats::truth::{CalibratedPrediction, DriftCriteria, DriftLimits, FeatureDrift};
 use menace_track::{BorderlineThresholds, ConvergenceRules, RoiBottleneck, Tracker};
 use serde_json::json;
 
@@ -204,7 +206,7 @@ fn sample_decisions(words: SampleText) -> DecisionReport {
             },
         )]),
         borderline: vec![BorderlineCandidate {
-            workflow_id: "cart".into(),
+            module: "cart".into(),
             raroi: vec![0.1, 0.0625],
             confidence: 0.5,
             status: BorderlineStatus::Promoted,
@@ -241,7 +243,7 @@ fn sample_report(id: &str, roi: f64, words: SampleText, failures: &[Failure]) ->
         sections: 2,
         calls: 9,
         timing_calls: 1,
-        coverage: CoverageReport { called: 2, unreachable: 0, lines: 0.9 },
+        coverage: CoverageReport { called: 2, uncallable: 0, lines: 0.9 },
         verdicts: BTreeMap::from([(Verdict::Returned, 7), (Verdict::Raised, 2)]),
         roi: Some(roi),
         roi_delta: Some(0.0625),
@@ -258,8 +260,8 @@ fn sample_report(id: &str, roi: f64, words: SampleText, failures: &[Failure]) ->
         synergy: BTreeMap::from([("synergy_roi".to_owned(), -0.5)]),
         discrepancies: vec![words.message.into()],
         not_importable: Vec::new(),
-        unreachable: Vec::new(),
-        not_covered: Vec::new(),
+        uncallable_sections: Vec::new(),
+        skipped_stages: Vec::new(),
         warnings: vec![words.message.into()],
     }
 }
@@ -274,7 +276,7 @@ pub(crate) fn add_section_score(
     cycle: u32,
     section: &SectionId,
     roi: f64,
-    unreachable: Option<String>,
+    uncallable_reason: Option<String>,
 ) {
     let module = ModuleRecord {
         cycle,
@@ -292,7 +294,7 @@ pub(crate) fn add_section_score(
         roi: Some(roi),
         raroi: Some(roi),
         metrics: sample_metrics(),
-        unreachable,
+        uncallable_reason,
     };
     writer.record_section(section).unwrap();
     writer.record_module(module).unwrap();
@@ -368,8 +370,8 @@ pub(crate) fn add_run(
                     .unwrap();
             }
         }
-        let unreachable = (offset > 0.0).then(|| words.message.to_owned());
-        add_section_score(&writer, 0, &section, roi + offset, unreachable);
+        let uncallable_reason = (offset > 0.0).then(|| words.message.to_owned());
+        add_section_score(&writer, 0, &section, roi + offset, uncallable_reason);
     }
     for scenario in ["normal", words.scenario] {
         writer

@@ -78,7 +78,7 @@ pub(crate) fn make_large_run(home: &Path) -> Result<ImportGraph> {
             roi: Some(0.5),
             raroi: Some(0.5),
             metrics: BTreeMap::new(),
-            unreachable: None,
+            uncallable_reason: None,
         })?;
     }
     for number in 0..MODULE_COUNT {
@@ -160,7 +160,7 @@ pub(crate) fn large_report(id: &str, modules: u32, failures: &[Failure]) -> RunR
         sections: 10,
         calls: 100,
         timing_calls: 0,
-        coverage: CoverageReport { called: 10, unreachable: 0, lines: 0.9 },
+        coverage: CoverageReport { called: 10, uncallable: 0, lines: 0.9 },
         verdicts: BTreeMap::from([(Verdict::Returned, 80), (Verdict::Raised, 20)]),
         roi: Some(0.5),
         roi_delta: Some(0.01),
@@ -189,8 +189,8 @@ pub(crate) fn large_report(id: &str, modules: u32, failures: &[Failure]) -> RunR
         synergy: BTreeMap::from([("synergy_roi".to_owned(), 0.1)]),
         discrepancies: Vec::new(),
         not_importable: Vec::new(),
-        unreachable: Vec::new(),
-        not_covered: Vec::new(),
+        uncallable_sections: Vec::new(),
+        skipped_stages: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -43,7 +43,8 @@ pub(crate) struct FileFacts {
     pub exports: Option<Vec<String>>,
     /// Top-level aliases of types: `Pair = tuple[int, int]`.
     pub aliases: FxHashMap<String, TypeExpr>,
-    pub numbers: CodeMetrics,
+    #[serde(rename = "numbers")]
+    pub code_metrics: CodeMetrics,
     pub findings: Vec<StaticFinding>,
     pub lints: Vec<LintWarning>,
     pub error: Option<SourceFileError>,

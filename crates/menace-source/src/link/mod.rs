@@ -9,7 +9,7 @@ mod tests;
 
 use rayon::prelude::*;
 
-use menace_model::{CallEdge, ModuleError, ModuleReport, Section};
+use menace_model::{AnalyzedModule, CallEdge, ModuleError, Section};
 
 use crate::facts::{FileFacts, NameReference};
 pub(crate) use construct::{RepositoryClasses, SurveyedClasses, strip_definition_number};
@@ -19,7 +19,7 @@ pub(crate) use resolve::{ReferenceResolver, ResolvedName};
 /// All linked modules, and the import cycles among them.
 #[derive(Debug)]
 pub(crate) struct LinkedModules {
-    pub modules: Vec<ModuleReport>,
+    pub modules: Vec<AnalyzedModule>,
     /// Paths of modules that import each other while being imported.
     pub cycles: Vec<Vec<String>>,
     /// The facts that later queries need: names and classes.
@@ -57,12 +57,12 @@ pub(crate) fn link(names: &ModuleNames, mut facts: Vec<FileFacts>) -> LinkedModu
         .enumerate()
         .map(|(index, ((facts, sections), imported_by))| {
             let path = names.path(index).to_owned();
-            ModuleReport {
+            AnalyzedModule {
                 name: names.name(index).to_owned(),
                 sections,
                 imports: std::mem::take(&mut imports[index]),
                 imported_by,
-                numbers: facts.numbers,
+                code_metrics: facts.code_metrics,
                 findings: std::mem::take(&mut facts.findings),
                 lints: std::mem::take(&mut facts.lints),
                 error: facts.error.take().map(|error| ModuleError {

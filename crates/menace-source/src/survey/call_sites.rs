@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use menace_model::{
-    CallSite, ModuleReport, ParamKind, Section, SectionHints, SectionKind, SignatureParam,
+    AnalyzedModule, CallSite, ParamKind, Section, SectionHints, SectionKind, SignatureParam,
 };
 
 use super::section_index::{SectionIndex, SectionPosition};
@@ -77,7 +77,7 @@ impl CallSiteTable {
     pub(super) fn new<'s>(
         found: impl IntoIterator<Item = &'s UnresolvedCallSite>,
         index: &SectionIndex<'_>,
-        modules: &[ModuleReport],
+        modules: &[AnalyzedModule],
     ) -> Self {
         let mut sites = Self::default();
         for site in found {

@@ -28,7 +28,7 @@ use ruff_source_file::LineIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use menace_model::{
-    ClassIndex, ModuleReport, NamedTypeIndex, Section, SectionHints, SectionKind, TypeExpr,
+    AnalyzedModule, ClassIndex, NamedTypeIndex, Section, SectionHints, SectionKind, TypeExpr,
 };
 
 use crate::analyze::{Analysis, AnalyzedRepository, build_thread_pool, read_source};
@@ -127,7 +127,7 @@ impl RepositorySurvey<'_> {
     }
 
     /// The hints for each section of a module, in their order.
-    pub fn hints(&self, module: &ModuleReport) -> Result<Vec<SectionHints>, SurveyError> {
+    pub fn hints(&self, module: &AnalyzedModule) -> Result<Vec<SectionHints>, SurveyError> {
         let repository = &self.analysis.repository;
         let path = || module.path.clone();
         let place = repository.names.module_at(&module.path);
@@ -191,7 +191,7 @@ fn collect_survey_facts(analysis: &Analysis) -> Result<SurveyFacts, SurveyError>
     let resolver = ReferenceResolver::new(&repository.names, &repository.facts);
     let named = DefinedNames::from_analysis(analysis);
     let context = named.survey_context(&resolver, None);
-    let look = |(place, module): (usize, &ModuleReport)| {
+    let look = |(place, module): (usize, &AnalyzedModule)| {
         let Some(file) = ReparsedFile::read(repository, module) else { return Default::default() };
         let tree = file.parsed.syntax();
         let sites = SurveyWalker::new(&file.text, tree, place, context, SurveyMode::CallSites)
@@ -213,7 +213,7 @@ struct ReparsedFile {
 
 impl ReparsedFile {
     /// `None` when the module could not be analysed.
-    fn read(repository: &AnalyzedRepository, module: &ModuleReport) -> Option<Self> {
+    fn read(repository: &AnalyzedRepository, module: &AnalyzedModule) -> Option<Self> {
         if module.error.is_some() {
             return None;
         }

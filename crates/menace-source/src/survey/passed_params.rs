@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use menace_model::{ModuleReport, ParamHints, ParamKind, ParamUse, Section, SectionHints};
+use menace_model::{AnalyzedModule, ParamHints, ParamKind, ParamUse, Section, SectionHints};
 
 use super::walk::MAX_USES_PER_PARAM;
 use crate::link::strip_definition_number;
@@ -11,7 +11,7 @@ use crate::link::strip_definition_number;
 const MAX_PASSED_ON_CALLS: usize = 3;
 
 /// Adds to each parameter's uses those of the functions that it is passed to unchanged.
-pub(super) fn follow_passed_params(module: &ModuleReport, hints: &mut [SectionHints]) {
+pub(super) fn follow_passed_params(module: &AnalyzedModule, hints: &mut [SectionHints]) {
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
     for (index, section) in module.sections.iter().enumerate() {
         let qualname = strip_definition_number(section.id.qualname());

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use menace_model::ModuleReport;
+use menace_model::AnalyzedModule;
 
 use crate::link::{RepositoryClasses, ResolvedName, strip_definition_number};
 
@@ -12,13 +12,13 @@ pub(super) type SectionPosition = (usize, usize);
 #[derive(Debug)]
 pub(super) struct SectionIndex<'a> {
     pub classes: RepositoryClasses<'a>,
-    modules: &'a [ModuleReport],
+    modules: &'a [AnalyzedModule],
     /// The last of several definitions with the same name.
     sections: FxHashMap<(usize, &'a str), usize>,
 }
 
 impl<'a> SectionIndex<'a> {
-    pub(super) fn new(classes: RepositoryClasses<'a>, modules: &'a [ModuleReport]) -> Self {
+    pub(super) fn new(classes: RepositoryClasses<'a>, modules: &'a [AnalyzedModule]) -> Self {
         let mut sections = FxHashMap::default();
         for (module, report) in modules.iter().enumerate() {
             for (index, section) in report.sections.iter().enumerate() {

@@ -47,7 +47,7 @@ fn read_section(row: &Row<'_>) -> RowResult<SectionRecord> {
         roi: columns.get()?,
         raroi: columns.get()?,
         metrics: columns.get_metrics()?,
-        unreachable: columns.get()?,
+        uncallable_reason: columns.get()?,
     })
 }
 

@@ -18,7 +18,7 @@ pub struct CellKey {
 menace_model::named_enum! {
     /// Used as the scenario of calls that belong to no cell.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum UncelledScenario {
+    pub enum OutsideCellScenario {
         /// Calls of the depth phase.
         Depth = "depth",
         /// Calls outside of the plan: they confirm, compare or measure time.
@@ -26,7 +26,7 @@ menace_model::named_enum! {
     }
 }
 
-impl UncelledScenario {
+impl OutsideCellScenario {
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Depth, Self::Auxiliary].into_iter().find(|known| known.as_str() == name)
     }

@@ -10,7 +10,7 @@ mod scores;
 use std::collections::BTreeMap;
 
 pub(crate) use call::truncate_message;
-pub use call::{CallRecord, CellKey, UncelledScenario};
+pub use call::{CallRecord, CellKey, OutsideCellScenario};
 pub use failure::{FailureObservation, FailureRecord, RunOccurrences};
 pub use run::{RunEndRecord, RunId, RunRecord, RunStartRecord, RunStatus};
 pub use scores::{CellRecord, ModuleRecord, ScenarioRecord, SectionRecord};

@@ -28,7 +28,8 @@ pub struct SectionRecord {
     pub raroi: Option<f64>,
     pub metrics: StoredMetricMap,
     /// Why the section could not be called.
-    pub unreachable: Option<String>,
+    #[serde(rename = "unreachable")]
+    pub uncallable_reason: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

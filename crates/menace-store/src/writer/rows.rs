@@ -222,7 +222,8 @@ impl RowInserter<'_, '_> {
     }
 
     fn insert_section(&mut self, record: &SectionRecord) -> Sql<()> {
-        let SectionRecord { cycle, section, signature, roi, raroi, metrics, unreachable } = record;
+        let SectionRecord { cycle, section, signature, roi, raroi, metrics, uncallable_reason } =
+            record;
         let section = self.names.section_key(self.transaction, section)?;
         let signature = self.optional_name_key(signature.as_deref())?;
         self.execute(
@@ -235,7 +236,7 @@ impl RowInserter<'_, '_> {
                 roi,
                 raroi,
                 metrics_to_json(metrics)?,
-                unreachable
+                uncallable_reason
             ],
         )
     }

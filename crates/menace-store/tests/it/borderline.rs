@@ -1,4 +1,4 @@
-//! The bucket of workflows on the border, and logs of JSON lines.
+//! The bucket of modules on the border, and logs of JSON lines.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 #[test]
-fn a_workflow_has_one_line_from_pending_to_its_end() {
+fn a_module_has_one_line_from_pending_to_its_end() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("data/borderline_bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
@@ -35,7 +35,7 @@ fn measurement(raroi: f64, confidence: f64) -> BorderlineMeasurement<'static> {
 }
 
 #[test]
-fn a_terminated_workflow_stays_terminated_until_its_source_changes() {
+fn a_terminated_module_stays_terminated_until_its_source_changes() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     let only = || bucket.candidates().unwrap().0.remove(0);
@@ -55,7 +55,7 @@ fn a_terminated_workflow_stays_terminated_until_its_source_changes() {
 }
 
 #[test]
-fn a_promoted_workflow_is_queued_again_only_when_it_falls_further() {
+fn a_promoted_module_is_queued_again_only_when_it_falls_further() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
     let status = || bucket.candidates().unwrap().0.remove(0).status;
@@ -92,7 +92,7 @@ fn a_damaged_bucket_is_kept_aside_and_goes_on_with_its_good_lines() {
     let notice = bucket.add_measurement("chair.py", measurement(0.2, 0.5)).unwrap();
     assert!(matches!(&notice, Some(StoreNotice::MovedAside { why, .. }) if why.contains("line 2")));
     let (candidates, notice) = bucket.candidates().unwrap();
-    let names: Vec<&str> = candidates.iter().map(|one| one.workflow_id.as_str()).collect();
+    let names: Vec<&str> = candidates.iter().map(|one| one.module.as_str()).collect();
     assert_eq!((names.as_slice(), notice), (["desk.py", "chair.py"].as_slice(), None));
     assert!(directory.path().join("bucket.jsonl.corrupt-1").exists());
 }

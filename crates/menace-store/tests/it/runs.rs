@@ -54,7 +54,7 @@ fn what_was_measured_is_read_as_it_was_written() {
         roi: Some(-0.5),
         raroi: None,
         metrics: numbers(&[]),
-        unreachable: Some("it is nested".into()),
+        uncallable_reason: Some("it is nested".into()),
     };
     let module = ModuleRecord {
         cycle: 0,
@@ -200,7 +200,7 @@ fn a_run_that_was_not_measured_does_not_hide_one_that_was() {
             roi: None,
             raroi: None,
             metrics: StoredMetricMap::new(),
-            unreachable: None,
+            uncallable_reason: None,
         };
         good.record_section(record).unwrap();
     }

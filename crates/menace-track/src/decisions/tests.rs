@@ -1,6 +1,6 @@
 use super::*;
 use crate::series::assert_close;
-use crate::stats::entropy::PatchDelta;
+use crate::stats::entropy::SourceDelta;
 use crate::stats::evidence::DecisionCheck;
 use crate::{MetricValues, RoiHistory};
 
@@ -171,13 +171,14 @@ fn a_synergy_metric_that_is_not_measured_any_more_keeps_nothing_open() {
 #[test]
 fn a_module_whose_entropy_no_longer_pays_is_complete() {
     let mut history = history_after(&[0.1]);
-    let patch = PatchDelta { roi_delta: 0.0001, entropy_delta: 0.5, complexity_delta: 5.0 };
-    history.module_patches.insert("m.py".to_owned(), vec![patch; 3]);
+    let source_change =
+        SourceDelta { roi_delta: 0.0001, entropy_delta: 0.5, complexity_delta: 5.0 };
+    history.module_source_changes.insert("m.py".to_owned(), vec![source_change; 3]);
     history.module_entropy_deltas.insert("m.py".to_owned(), vec![0.1; 3]);
     let complete = decide(history.clone(), &ConvergenceRules::default());
-    assert_eq!(complete.entropy_complete_modules().collect::<Vec<_>>(), ["m.py"]);
+    assert_eq!(complete.entropy_capped_modules().collect::<Vec<_>>(), ["m.py"]);
     let strict = ConvergenceRules { entropy_threshold: Some(0.0), ..ConvergenceRules::default() };
-    assert_eq!(decide(history.clone(), &strict).entropy_complete_modules().count(), 0);
+    assert_eq!(decide(history.clone(), &strict).entropy_capped_modules().count(), 0);
     let level = ConvergenceRules { entropy_plateau_threshold: Some(0.2), ..strict };
-    assert_eq!(decide(history, &level).entropy_complete_modules().collect::<Vec<_>>(), ["m.py"]);
+    assert_eq!(decide(history, &level).entropy_capped_modules().collect::<Vec<_>>(), ["m.py"]);
 }

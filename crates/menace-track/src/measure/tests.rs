@@ -62,14 +62,14 @@ fn section(name: &str) -> SectionId {
 }
 
 fn facts(sections: &[&str]) -> ModuleFacts {
-    let mut numbers =
+    let mut code_metrics =
         CodeMetrics { statements: 50, maintainability: 80.0, ..CodeMetrics::default() };
-    numbers.lines.lloc = 200;
-    numbers.entropy = 5.0;
+    code_metrics.lines.lloc = 200;
+    code_metrics.entropy = 5.0;
     ModuleFacts {
         path: "shop.py".to_owned(),
         name: "shop".to_owned(),
-        numbers,
+        code_metrics,
         findings: Vec::new(),
         lints: 0,
         fan_in: 0,
@@ -84,7 +84,7 @@ fn facts(sections: &[&str]) -> ModuleFacts {
                 lines: None,
             })
             .collect(),
-        patch_complexity: None,
+        source_change_size: None,
     }
 }
 
@@ -97,7 +97,7 @@ fn measure_sample(
     cells: &[TalliedCell],
     failures: &[ConfirmedFailure],
 ) -> CycleMetrics {
-    measure_cycle(&CycleInput {
+    measure_cycle(&MeasuringInput {
         scenarios: &scenarios(),
         modules,
         cells,
@@ -347,7 +347,7 @@ fn text_has_its_metrics() {
 #[test]
 fn a_module_without_text_has_no_score() {
     let mut module = facts(&[]);
-    module.numbers = CodeMetrics::default();
+    module.code_metrics = CodeMetrics::default();
     assert!(measure_sample(&[module], &[], &[]).modules["shop.py"].is_empty());
 }
 
@@ -387,7 +387,7 @@ fn a_meter_and_plugins_add_metrics() {
     };
     let mut scenarios = scenarios();
     scenarios[HIGH_SCENARIO].round_trip_ms = Some(40.0);
-    let measured = measure_cycle(&CycleInput {
+    let measured = measure_cycle(&MeasuringInput {
         scenarios: &scenarios,
         modules: &[facts(&["pay"])],
         cells: &[cell("pay", HIGH_SCENARIO, tally_of_answers(3, 0))],

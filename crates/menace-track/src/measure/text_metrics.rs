@@ -14,21 +14,21 @@ const STATEMENTS_PER_LINT: f64 = 10.0;
 
 /// Adds the metrics of the source text; a module that could not be read has none.
 pub(super) fn add_text_metrics(metrics: &mut MetricValues, module: &ModuleFacts) {
-    metrics.set("patch_complexity", module.patch_complexity.filter(|points| *points >= 0.0));
-    let numbers = &module.numbers;
-    if numbers.statements == 0 {
+    metrics.set("patch_complexity", module.source_change_size.filter(|points| *points >= 0.0));
+    let code_metrics = &module.code_metrics;
+    if code_metrics.statements == 0 {
         return;
     }
     let weights =
         module.findings.iter().filter(|finding| finding.is_bandit_rule()).map(finding_weight);
     // Logical lines, so that formatting and comments do not matter.
-    let hundreds = f64::from(numbers.lines.lloc.max(MIN_SCORED_LINES)) / 100.0;
+    let hundreds = f64::from(code_metrics.lines.lloc.max(MIN_SCORED_LINES)) / 100.0;
     let density = weights.sum::<f64>() / hundreds;
     metrics.set("security_score", 1.0 / (1.0 + density / WORST_FINDING_WEIGHT));
-    let lints = f64::from(module.lints) / f64::from(numbers.statements);
+    let lints = f64::from(module.lints) / f64::from(code_metrics.statements);
     metrics.set("code_quality", 1.0 / (1.0 + STATEMENTS_PER_LINT * lints));
-    metrics.set("maintainability", (numbers.maintainability / 100.0).clamp(0.0, 1.0));
-    metrics.set("shannon_entropy", numbers.entropy.max(0.0));
+    metrics.set("maintainability", (code_metrics.maintainability / 100.0).clamp(0.0, 1.0));
+    metrics.set("shannon_entropy", code_metrics.entropy.max(0.0));
 }
 
 /// Severity × confidence of a finding, at most 9.

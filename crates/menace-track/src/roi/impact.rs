@@ -7,7 +7,7 @@ use thiserror::Error;
 
 const SHIPPED_IMPACT_YAML: &str = include_str!("impact_severity.yaml");
 const DEFAULT_KEY: &str = "default";
-/// Keys that are kinds of workflows instead of paths.
+/// Keys that are kinds of modules instead of paths.
 const WORKFLOW_KINDS: [&str; 3] = ["experimental", "standard", "critical"];
 
 #[derive(Debug, Error, PartialEq)]
@@ -20,7 +20,7 @@ pub enum ImpactTableError {
     Glob { key: String, reason: String },
 }
 
-/// Severities from 0 to 1, by path, dotted name, glob over paths, or kind of workflow.
+/// Severities from 0 to 1, by path, dotted name, glob over paths, or kind of module.
 #[derive(Debug, Clone)]
 pub struct ImpactTable {
     exact: BTreeMap<String, f64>,
@@ -45,7 +45,7 @@ impl ImpactTable {
 
     /// The severity of a module: by its path, its name, the longest matching glob, or the default.
     pub fn severity(&self, path: &str, name: &str) -> f64 {
-        // A module may have the name of a kind of workflow, whose severity is not meant for it.
+        // A module may have the name of a kind of module, whose severity is not meant for it.
         let by_name = self.exact.get(name).filter(|_| !WORKFLOW_KINDS.contains(&name));
         let exact = self.exact.get(path).or(by_name);
         exact.copied().unwrap_or_else(|| {

@@ -1,8 +1,8 @@
 //! Selects the regression model that predicts held-out rows best.
 //!
 //! Ridge regressions with several penalties and boosted trees are compared by cross-validation.
-//! [`super::truth`] decides when to train again. Invariant: the choice depends on the samples and
-//! their order only.
+//! [`super::forecast_calibrator`] decides when to train again. Invariant: the choice depends on the
+//! samples and their order only.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Measures how much the distribution of a feature has changed: PSI and Kolmogorov–Smirnov, each
 //! with the probability of such a change by chance.
 //!
-//! The truth adapter decides what drift means for a prediction. Invariant: both measures are finite
-//! and not negative, and zero when there is nothing to compare.
+//! The forecast calibrator decides what drift means for a prediction. Invariant: both measures are
+//! finite and not negative, and zero when there is nothing to compare.
 
 use serde::{Deserialize, Serialize};
 

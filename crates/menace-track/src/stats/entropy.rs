@@ -1,7 +1,7 @@
 //! Whether the gain per unit of added entropy is still above the threshold.
 //!
-//! `menace-source` measures entropy and complexity. Invariant: a patch that changes no complexity
-//! has no ratio, and a module without samples is never flagged.
+//! `menace-source` measures entropy and complexity. Invariant: a source change that changes no
+//! complexity has no ratio, and a module without samples is never flagged.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use super::convergence::MIN_HISTORY_SAMPLES;
 use super::describe::{drop_missing, is_usable, mean};
 use super::evidence::{DecisionCheck, DecisionEvidence, StatisticalDecision};
 
-/// One patch of a module.
+/// One source change of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PatchDelta {
+pub struct SourceDelta {
     /// The increase of ROI.
     pub roi_delta: f64,
     /// The increase of Shannon entropy, in bits.
@@ -20,7 +20,7 @@ pub struct PatchDelta {
     pub complexity_delta: f64,
 }
 
-impl PatchDelta {
+impl SourceDelta {
     /// The change in entropy per change in complexity; `None` if complexity did not change.
     pub fn entropy_ratio(&self) -> Option<f64> {
         checked_ratio(self.entropy_delta, self.complexity_delta)
@@ -38,15 +38,15 @@ fn checked_ratio(above: f64, below: f64) -> Option<f64> {
     (is_usable(above) && is_usable(below) && below != 0.0 && is_usable(ratio)).then_some(ratio)
 }
 
-/// Whether the mean gain per unit of entropy over the last patches is below `threshold`.
+/// Whether the mean gain per unit of entropy over the last source changes is below `threshold`.
 ///
-/// At least three patches that changed entropy are needed.
+/// At least three source changes that changed entropy are needed.
 pub fn check_entropy_ceiling(
-    patches: &[PatchDelta],
+    source_changes: &[SourceDelta],
     threshold: f64,
     consecutive: usize,
 ) -> StatisticalDecision {
-    let gains: Vec<f64> = patches.iter().filter_map(PatchDelta::roi_per_entropy).collect();
+    let gains: Vec<f64> = source_changes.iter().filter_map(SourceDelta::roi_per_entropy).collect();
     let needed = consecutive.max(MIN_HISTORY_SAMPLES);
     if gains.len() < needed {
         return StatisticalDecision::too_few_samples(needed, gains.len());
@@ -84,26 +84,34 @@ mod tests {
     use super::*;
     use crate::stats::evidence::DecisionVerdict;
 
-    fn patch(roi_delta: f64, entropy_delta: f64) -> PatchDelta {
-        PatchDelta { roi_delta, entropy_delta, complexity_delta: 2.0 }
+    fn source_change(roi_delta: f64, entropy_delta: f64) -> SourceDelta {
+        SourceDelta { roi_delta, entropy_delta, complexity_delta: 2.0 }
     }
 
     #[test]
     fn a_module_whose_entropy_no_longer_pays_hits_the_ceiling() {
-        let patches = [patch(0.9, 0.1), patch(0.001, 0.5), patch(0.002, 0.4), patch(0.001, 0.6)];
-        assert!(check_entropy_ceiling(&patches, 0.02, 3).is_yes());
-        assert!(!check_entropy_ceiling(&patches, 0.02, 4).is_yes());
+        let source_changes = [
+            source_change(0.9, 0.1),
+            source_change(0.001, 0.5),
+            source_change(0.002, 0.4),
+            source_change(0.001, 0.6),
+        ];
+        assert!(check_entropy_ceiling(&source_changes, 0.02, 3).is_yes());
+        assert!(!check_entropy_ceiling(&source_changes, 0.02, 4).is_yes());
         assert_eq!(
-            check_entropy_ceiling(&patches[..2], 0.02, 3).verdict,
+            check_entropy_ceiling(&source_changes[..2], 0.02, 3).verdict,
             DecisionVerdict::TooFewSamples
         );
     }
 
     #[test]
-    fn a_patch_without_change_has_no_ratio() {
-        assert_eq!(patch(0.1, 0.0).roi_per_entropy(), None);
-        assert_eq!(PatchDelta { complexity_delta: 0.0, ..patch(0.1, 0.2) }.entropy_ratio(), None);
-        assert_eq!(patch(0.1, 0.2).entropy_ratio(), Some(0.1));
+    fn a_change_of_nothing_has_no_ratio() {
+        assert_eq!(source_change(0.1, 0.0).roi_per_entropy(), None);
+        assert_eq!(
+            SourceDelta { complexity_delta: 0.0, ..source_change(0.1, 0.2) }.entropy_ratio(),
+            None
+        );
+        assert_eq!(source_change(0.1, 0.2).entropy_ratio(), Some(0.1));
     }
 
     #[test]

@@ -23,12 +23,13 @@ pub enum DecisionCheck {
     EqualVariance,
     /// Is the gain per unit of entropy above its floor?
     EntropyCeiling,
-    /// Have the entropy ratios been low for enough patches?
+    /// Have the entropy ratios been low for enough source changes?
     EntropyPlateau,
-    /// Does a workflow's RAROI reach the threshold for borderline workflows?
+    /// Does a module's RAROI reach the threshold for borderline modules?
     Raroi,
     /// Does the confidence in its returns reach that threshold?
-    WorkflowConfidence,
+    #[serde(rename = "workflow_confidence")]
+    ModuleConfidence,
     /// Are values distributed over the bins as the reference is (population stability index)?
     PopulationStability,
     /// Is their distribution as close to that of the reference (Kolmogorov and Smirnov)?

@@ -1,7 +1,7 @@
-//! Predicts whether a workflow's ROI will collapse.
+//! Predicts whether a module's ROI will collapse.
 //!
-//! Callers run the stages and read templates. Invariant: the history has usable numbers only, and
-//! is never longer than its window.
+//! Callers run the stages and read cold-start curves. Invariant: the history has usable numbers
+//! only, and is never longer than its window.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::describe::{is_usable, sample_deviation};
 use super::trend::TrendLine;
 
-/// The number of cycles after which a template has no weight any more.
+/// The number of cycles after which a cold-start curve has no weight any more.
 pub const COLD_START_CYCLES: usize = 5;
 
-/// One cycle of a workflow, or one stage of a trajectory.
+/// One cycle of a module, or one stage of a trajectory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ForesightCycle {
     /// The ROI.
@@ -42,9 +42,9 @@ pub struct ForesightCycle {
 pub struct ForesightLimits {
     /// How many cycles are kept.
     pub window: usize,
-    /// The standard deviation from which a workflow is volatile.
+    /// The standard deviation from which a module is volatile.
     pub volatility: f64,
-    /// The ROI at which a workflow has collapsed.
+    /// The ROI at which a module has collapsed.
     pub floor: f64,
     /// Cycles within which a collapse is imminent.
     pub imminent: usize,
@@ -52,7 +52,7 @@ pub struct ForesightLimits {
     pub horizon: usize,
     /// Up to this change, stress counts as small.
     pub small_stress: f64,
-    /// The share of its ROI that a brittle workflow loses to a small stress.
+    /// The share of its ROI that a brittle module loses to a small stress.
     pub large_drop: f64,
 }
 
@@ -70,7 +70,7 @@ impl Default for ForesightLimits {
     }
 }
 
-/// The classes of a workflow's development.
+/// The classes of a module's development.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollapseRisk {
     /// Its ROI does not fall.
@@ -96,7 +96,7 @@ pub struct CollapsePrediction {
     pub brittle: bool,
     /// The ROI of the next cycles on the trend line.
     pub trajectory: Vec<f64>,
-    /// Number of measured cycles, without the template.
+    /// Number of measured cycles, without the cold-start curve.
     pub samples: usize,
     /// The trend that the class follows from; all zero in summaries of older programs.
     #[serde(default)]
@@ -123,26 +123,28 @@ pub struct StabilityTrend {
     pub samples: usize,
 }
 
-/// The last cycles of one workflow.
+/// The last cycles of one module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForesightTracker {
     limits: ForesightLimits,
     history: VecDeque<ForesightCycle>,
     #[serde(alias = "seen")]
     recorded_cycles: usize,
-    template: Vec<f64>,
+    #[serde(rename = "template")]
+    cold_start_curve: Vec<f64>,
 }
 
 impl ForesightTracker {
     /// An empty history.
     pub fn new(limits: ForesightLimits) -> Self {
-        Self { limits, history: VecDeque::new(), recorded_cycles: 0, template: Vec::new() }
+        Self { limits, history: VecDeque::new(), recorded_cycles: 0, cold_start_curve: Vec::new() }
     }
 
-    /// An empty history that is blended with a template's ROI curve during its first cycles.
-    pub fn with_template(limits: ForesightLimits, template: &[f64]) -> Self {
-        let template = template.iter().copied().filter(|value| is_usable(*value)).collect();
-        Self { template, ..Self::new(limits) }
+    /// An empty history that is blended with a cold-start curve during its first cycles.
+    pub fn with_cold_start(limits: ForesightLimits, cold_start_curve: &[f64]) -> Self {
+        let cold_start_curve =
+            cold_start_curve.iter().copied().filter(|value| is_usable(*value)).collect();
+        Self { cold_start_curve, ..Self::new(limits) }
     }
 
     /// Records a cycle; one without a usable ROI is ignored.
@@ -151,9 +153,11 @@ impl ForesightTracker {
             return;
         }
         let known = |value: Option<f64>| value.filter(|value| is_usable(*value));
-        // The template's weight shrinks with each cycle; after its end its last value is used.
+        // The cold-start curve's weight shrinks with each cycle; after its end its last value is
+        // used.
         let weight = (self.recorded_cycles + 1) as f64 / COLD_START_CYCLES as f64;
-        let expected = self.template.get(self.recorded_cycles).or(self.template.last());
+        let expected =
+            self.cold_start_curve.get(self.recorded_cycles).or(self.cold_start_curve.last());
         let roi = match expected {
             Some(expected) if weight < 1.0 => weight * cycle.roi + (1.0 - weight) * expected,
             _ => cycle.roi,
@@ -175,7 +179,7 @@ impl ForesightTracker {
         }
     }
 
-    /// The cycles that are kept, oldest first, blended with the template.
+    /// The cycles that are kept, oldest first, blended with the cold-start curve.
     pub fn history(&self) -> impl Iterator<Item = &ForesightCycle> {
         self.history.iter()
     }
@@ -199,7 +203,7 @@ impl ForesightTracker {
         }
     }
 
-    /// Predicts the class of the workflow.
+    /// Predicts the class of the module.
     ///
     /// A collapse within `imminent` cycles takes precedence, then volatility, then decay: a
     /// negative slope that reaches the floor within the horizon, or is more than a hundredth of the
@@ -255,7 +259,7 @@ impl ForesightTracker {
 mod tests {
     use super::*;
 
-    /// One stage of a trajectory: a workflow under increasingly adverse conditions.
+    /// One stage of a trajectory: a module under increasingly adverse conditions.
     #[derive(Debug, Clone, PartialEq)]
     struct TrajectoryStage {
         /// `baseline`, `latency_spike` …
@@ -297,9 +301,9 @@ mod tests {
             }
         }
 
-        /// Whether the history is still blended with a template.
+        /// Whether the history is still blended with a cold-start curve.
         fn is_cold_start(&self) -> bool {
-            !self.template.is_empty() && self.recorded_cycles < COLD_START_CYCLES
+            !self.cold_start_curve.is_empty() && self.recorded_cycles < COLD_START_CYCLES
         }
     }
 
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_stress_that_costs_much_shows_a_brittle_workflow() {
+    fn a_small_stress_that_costs_much_shows_a_brittle_module() {
         let brittle = |stress: f64, roi: f64| {
             let mut foresight = ForesightTracker::new(ForesightLimits::default());
             foresight.record(ForesightCycle {
@@ -391,9 +395,9 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_of_a_template_shrinks_over_five_cycles() {
+    fn the_weight_of_a_cold_start_curve_shrinks_over_five_cycles() {
         let mut foresight =
-            ForesightTracker::with_template(ForesightLimits::default(), &[1.0, 1.0]);
+            ForesightTracker::with_cold_start(ForesightLimits::default(), &[1.0, 1.0]);
         for _ in 0..5 {
             assert!(foresight.is_cold_start());
             foresight.record(ForesightCycle {

@@ -12,7 +12,7 @@ use crate::series::last_values;
 use crate::stats::forecast::{
     ForecastOptions, MIN_LINE_SAMPLES, MetricForecast, ResourceSeries, forecast,
 };
-use crate::{CycleReport, MetricValues};
+use crate::{CycleScores, MetricValues};
 
 /// The owner of the tracker's own models in the cache.
 const TRACKER_MODEL_OWNER: &str = "tracker";
@@ -81,7 +81,7 @@ impl Tracker {
     /// Predictions of plugins for this cycle are removed.
     ///
     /// Series with fewer values than a line needs are left out.
-    pub fn compare_predictions(&mut self, panel: &PredictorPanel, report: &CycleReport) {
+    pub fn compare_predictions(&mut self, panel: &PredictorPanel, report: &CycleScores) {
         let expected = self.forecast_roi(ForecastOptions::default());
         let expected = expected.filter(|one| one.samples >= MIN_LINE_SAMPLES);
         let expected = expected.and_then(|one| Some(one.points.first()?.mean));
@@ -209,7 +209,7 @@ mod tests {
         let (history, models) = tracker.into_parts();
         let text = serde_json::to_string(&history).unwrap();
         let mut tracker = Tracker::with_models(serde_json::from_str(&text).unwrap(), models);
-        let mut report = CycleReport::default();
+        let mut report = CycleScores::default();
         report.run.metrics = [("resilience", 0.5)].into_iter().collect();
         report.run.roi =
             Some(crate::RoiBreakdown { value: 0.5, terms: Vec::new(), vetoes: Vec::new() });
@@ -274,7 +274,7 @@ mod tests {
         let mut tracker =
             tracker(&[("resilience", vec![0.4, 0.5, 0.6]), ("efficiency", vec![0.1])]);
         tracker.history.module_roi.insert("a.py".to_owned(), vec![0.1, 0.2, 0.3]);
-        let mut report = CycleReport::default();
+        let mut report = CycleScores::default();
         report.run.metrics = [("resilience", 0.5), ("efficiency", 0.1)].into_iter().collect();
         let roi = Some(crate::RoiBreakdown { value: 0.5, terms: Vec::new(), vetoes: Vec::new() });
         let scored = crate::ScoredMetrics { roi, ..crate::ScoredMetrics::default() };
@@ -295,7 +295,7 @@ mod tests {
         let panel = tracker.predictor_panel();
         let said = tracker.predict_metric_with(&panel, "resilience").unwrap();
         assert!((said.value - 0.35).abs() < 1e-6, "one of four: {said:?}");
-        let mut report = CycleReport::default();
+        let mut report = CycleScores::default();
         report.run.metrics = [("resilience", 0.8)].into_iter().collect();
         tracker.compare_predictions(&panel, &report);
         let errors = &tracker.history.predictor_errors;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::ModuleShape;
 use crate::MetricValues;
 use crate::predict::PredictorErrors;
-use crate::stats::entropy::PatchDelta;
+use crate::stats::entropy::SourceDelta;
 
 /// Each list has one value per cycle, oldest first. A cycle without a value leaves no gap.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -62,10 +62,11 @@ pub struct RoiHistory {
     /// Entropy, complexity and ROI of each module when it was last measured.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub module_shapes: BTreeMap<String, ModuleShape>,
-    /// The patches of each module, as changes of entropy, complexity and ROI.
+    /// The source changes of each module, as changes of entropy, complexity and ROI.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub module_patches: BTreeMap<String, Vec<PatchDelta>>,
-    /// Change in entropy per change in complexity, one value per patch.
+    #[serde(rename = "module_patches")]
+    pub module_source_changes: BTreeMap<String, Vec<SourceDelta>>,
+    /// Change in entropy per change in complexity, one value per source change.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub module_entropy_deltas: BTreeMap<String, Vec<f64>>,
     /// Fields that other programs, or later versions, keep in the same file.

@@ -15,13 +15,13 @@ fn facts() -> ModuleFacts {
     ModuleFacts {
         path: "shop.py".to_owned(),
         name: "shop".to_owned(),
-        numbers: CodeMetrics::default(),
+        code_metrics: CodeMetrics::default(),
         findings: Vec::new(),
         lints: 0,
         fan_in: 0,
         severity: 0.5,
         sections: Vec::new(),
-        patch_complexity: None,
+        source_change_size: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use menace_model::ModuleReport;
+use menace_model::AnalyzedModule;
 use menace_source::check::external::ScannerTool;
 use menace_source::{Analysis, AnalysisOptions, AnalyzeError, ScannerChoice, analyze};
 
@@ -85,7 +85,7 @@ impl AnalyzeCommand {
             let repo = context.settings.general.repo_path.display();
             tracing::warn!("no Python files below `{repo}` that .gitignore does not exclude");
         }
-        let modules: Vec<&ModuleReport> = analysis
+        let modules: Vec<&AnalyzedModule> = analysis
             .modules
             .iter()
             .filter(|module| {

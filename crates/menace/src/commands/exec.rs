@@ -169,7 +169,7 @@ impl ExecCommand {
         let found =
             call_target::resolve_target(&analysis, &self.target).map_err(CommandError::Request)?;
         if let TargetAccess::Uncallable(why) = &found.access {
-            return self.print(self.header(&found, None), &unreachable_outcome(why));
+            return self.print(self.header(&found, None), &uncallable_outcome(why));
         }
         self.refuse_arguments(&found, &request)?;
         let receiver = match (request.receiver, &found.access) {
@@ -356,7 +356,7 @@ impl ExecCommand {
 }
 
 /// The outcome of a target that cannot be called; nothing was started.
-fn unreachable_outcome(why: &str) -> Outcome {
+fn uncallable_outcome(why: &str) -> Outcome {
     Outcome::of_result(CallResult {
         reason: Some(why.to_owned()),
         ..CallResult::new(Verdict::Unreachable, CallStage::Resolve)

@@ -22,11 +22,11 @@ use crate::call_preset;
 use crate::call_target;
 use crate::context::{CommandContext, FlagValues};
 use crate::exit::CommandError;
+use crate::external_inputs::{self, ExternalInputTarget};
 use crate::interrupt;
 use crate::python;
 use crate::render::inputs_json::InputListJson;
 use crate::render::{inputs_table, output};
-use crate::stub_inputs::{self, StubTarget};
 
 /// Show what a function would be called with.
 ///
@@ -100,15 +100,15 @@ impl InputsCommand {
             let message = "it has no source of its own to make inputs from";
             return Err(CommandError::Request(anyhow!("`{}`: {message}", self.target)));
         };
-        let about = [StubTarget { target: self.target.clone(), section, hints }];
-        stub_inputs::ask_model(&context, &about, &mut input_settings)?;
+        let about = [ExternalInputTarget { target: self.target.clone(), section, hints }];
+        external_inputs::ask_model(&context, &about, &mut input_settings)?;
         let cancel = CancelToken::default();
         interrupt::install_handler(&cancel)?;
         let isolation = || {
             let interpreter = self.interpreter(&context)?;
             Ok(PluginIsolation { interpreter, tier: None, unsafe_no_isolation: false, cancel })
         };
-        stub_inputs::apply_stub_plugins(
+        external_inputs::apply_input_plugins(
             &context,
             isolation,
             &facts,

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use menace_loop::run::calibrated;
 use menace_model::{format_count, suggest_names_or};
-use menace_track::selection::keep_last_selection;
+use menace_track::comparison::keep_comparable;
 use menace_track::stats::forecast::{
     ForecastMethod, ForecastOptions, MIN_LINE_SAMPLES, MetricForecast,
 };
-use menace_track::stats::truth::CalibratedPrediction;
+use menace_track::stats::forecast_calibrator::CalibratedPrediction;
 use menace_track::{RoiHistory, SYNERGY_ROI, Tracker, rank_modules, synergy_metric_name};
 
 use crate::args::{GlobalArgs, OutputFormat};
@@ -126,13 +126,13 @@ impl RoiCommand {
             }
             RoiAction::Reliability(asked) => asked.print(),
             RoiAction::Forecast(RoiForecastArgs { history_args: which, synergy }) => {
-                let mut tracker = Tracker::new(keep_last_selection(which.read_history()?));
+                let mut tracker = Tracker::new(keep_comparable(which.read_history()?));
                 let outlook = ForecastOptions::default();
                 if synergy {
                     which.print(SYNERGY_ROI, tracker.predict_synergy(outlook).as_ref(), None)
                 } else {
                     let ahead = tracker.forecast_roi(outlook);
-                    let model = data_dir::read_truth_adapter(&which.file);
+                    let model = data_dir::read_calibrator(&which.file);
                     let known =
                         model.and_then(|it| calibrated(&it, tracker.history(), ahead.as_ref()));
                     which.print("ROI", ahead.as_ref(), known)
@@ -156,7 +156,7 @@ fn check_metric(history: &RoiHistory, metric: &str) -> Result<(), CommandError> 
 impl PredictMetricArgs {
     fn print(&self) -> Result<(), CommandError> {
         let Self { history_args: which, metric } = self;
-        let mut tracker = Tracker::new(keep_last_selection(which.read_history()?));
+        let mut tracker = Tracker::new(keep_comparable(which.read_history()?));
         let synergy = synergy_metric_name(metric);
         let known = &tracker.history().metrics_history;
         if !known.contains_key(metric) && known.contains_key(&synergy) {

@@ -31,12 +31,12 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::{CommandError, EXIT_FAILURES_FOUND};
+use crate::external_inputs::{self, ExternalInputTarget};
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
 use crate::preset_files::PresetLogArgs;
 use crate::render::{output, run_table};
 use crate::selection::{SectionSelection, SelectionArgs};
-use crate::stub_inputs::{self, StubTarget};
 
 use convergence::ConvergenceArgs;
 use live_servers::LiveServers;
@@ -226,7 +226,8 @@ impl RunCommand {
         if let Ok(Some(store)) = data_dir::open_store(settings) {
             shrink_new_failures(&request, &store, &report, started.elapsed());
         }
-        let page = live_servers.write_report(&request.id, &analysis);
+        let page =
+            live_servers::write_report_page(&live_servers.data_source, &request.id, &analysis);
         self.print(&report, page.as_deref(), global.sandbox_data_dir.as_deref())?;
         self.check_fail_on(&report)
     }
@@ -262,13 +263,13 @@ impl RunCommand {
         let stubs = &context.settings.stubs;
         let mut inputs = presets::read_input_settings(&context.settings)?;
         if stubs.plugins.value.is_some() || stubs.model.value.is_some() {
-            self.add_stubs(context, analysis, sections, isolation, &mut inputs)?;
+            self.add_external_inputs(context, analysis, sections, isolation, &mut inputs)?;
         }
         Ok(inputs)
     }
 
     /// Adds the inputs of plugins and of a model for all selected sections.
-    fn add_stubs(
+    fn add_external_inputs(
         &self,
         context: &CommandContext,
         analysis: &Analysis,
@@ -281,16 +282,18 @@ impl RunCommand {
         let sections = surveyed.sections().filter(|(module, section, _)| {
             section.kind != SectionKind::Module && sections.has(module, section)
         });
-        let targets: Vec<StubTarget<'_>> = sections
-            .map(|(module, section, hints)| StubTarget {
+        let targets: Vec<ExternalInputTarget<'_>> = sections
+            .map(|(module, section, hints)| ExternalInputTarget {
                 target: format!("{}:{}", module.name, section.id.qualname()),
                 section,
                 hints,
             })
             .collect();
-        stub_inputs::ask_model(context, &targets, inputs)?;
+        external_inputs::ask_model(context, &targets, inputs)?;
         let isolation = || Ok(isolation.clone());
-        stub_inputs::apply_stub_plugins(context, isolation, &facts, &targets, self.seed, inputs)
+        external_inputs::apply_input_plugins(
+            context, isolation, &facts, &targets, self.seed, inputs,
+        )
     }
 
     fn flags(&self) -> FlagValues {
@@ -374,7 +377,8 @@ fn report_interruption(
 ) -> Result<(), CommandError> {
     // Opening the store marks the run as interrupted.
     drop(data_dir::open_store(request.settings)?);
-    let page = live_servers.write_report(&request.id, request.analysis);
+    let page =
+        live_servers::write_report_page(&live_servers.data_source, &request.id, request.analysis);
     let page = page.map_or(String::new(), |page| format!(", `{}` shows it", page.display()));
     tracing::warn!(
         "interrupted; all calls until now are kept, and {}: `menace failures` lists them{page}",
@@ -397,7 +401,7 @@ fn command_error(error: RunError) -> CommandError {
         | RunError::Store(_)
         | RunError::Files(_)
         | RunError::Missing(_)
-        | RunError::Templates(_)
+        | RunError::ColdStart(_)
         | RunError::Calibration(_)
         | RunError::OtherRepository { .. } => CommandError::request(error),
     }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use menace_model::{
-    CallEdge, ConstructionPlan, HalsteadCounts, LineCounts, LintWarning, ModuleError, ModuleImport,
-    ModuleReport, ParamKind, RepositoryTotals, Section, SectionKind, StaticFinding,
+    AnalyzedModule, CallEdge, ConstructionPlan, HalsteadCounts, LineCounts, LintWarning,
+    ModuleError, ModuleImport, ParamKind, RepositoryTotals, Section, SectionKind, StaticFinding,
 };
 use menace_source::Analysis;
 use menace_source::check::external::ScannerInfo;
@@ -107,7 +107,7 @@ struct HalsteadJson {
 
 impl<'a> AnalysisJson<'a> {
     /// `modules` are those to be shown, `totals` their totals.
-    pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a ModuleReport]) -> io::Result<Self> {
+    pub(crate) fn new(analysis: &'a Analysis, modules: &[&'a AnalyzedModule]) -> io::Result<Self> {
         // Writing the modules down takes as long as linking them: every core takes a share.
         let written: Result<_, serde_json::Error> = modules
             .par_iter()
@@ -125,8 +125,8 @@ impl<'a> AnalysisJson<'a> {
 }
 
 impl<'a> AnalyzedModuleJson<'a> {
-    fn new(module: &'a ModuleReport) -> Self {
-        let numbers = &module.numbers;
+    fn new(module: &'a AnalyzedModule) -> Self {
+        let code_metrics = &module.code_metrics;
         let mut shared: Vec<&Arc<ConstructionPlan>> = Vec::new();
         let mut sections = Vec::with_capacity(module.sections.len());
         for section in &module.sections {
@@ -147,18 +147,18 @@ impl<'a> AnalyzedModuleJson<'a> {
             constructions: shared.into_iter().map(|each| ConstructionJson::new(each)).collect(),
             imports: &module.imports,
             imported_by: &module.imported_by,
-            complexity: numbers.complexity,
-            maintainability: numbers.maintainability,
-            entropy: numbers.entropy,
-            security_score: security_score(&module.findings, numbers.lines.sloc),
-            code_quality: code_quality(&module.lints, numbers.statements),
-            lines: numbers.lines,
-            statements: numbers.statements,
+            complexity: code_metrics.complexity,
+            maintainability: code_metrics.maintainability,
+            entropy: code_metrics.entropy,
+            security_score: security_score(&module.findings, code_metrics.lines.sloc),
+            code_quality: code_quality(&module.lints, code_metrics.statements),
+            lines: code_metrics.lines,
+            statements: code_metrics.statements,
             halstead: HalsteadJson {
-                counts: numbers.halstead,
-                volume: numbers.halstead.volume(),
-                difficulty: numbers.halstead.difficulty(),
-                effort: numbers.halstead.effort(),
+                counts: code_metrics.halstead,
+                volume: code_metrics.halstead.volume(),
+                difficulty: code_metrics.halstead.difficulty(),
+                effort: code_metrics.halstead.effort(),
             },
             findings: &module.findings,
             lints: &module.lints,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use comfy_table::{Cell, Color};
 
-use menace_model::{FindingSeverity, ModuleReport, RepositoryTotals, Section, SectionKind};
+use menace_model::{AnalyzedModule, FindingSeverity, RepositoryTotals, Section, SectionKind};
 use menace_source::Analysis;
 
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
@@ -16,7 +16,7 @@ const MAX_WORST_SHOWN: usize = 10;
 const MAX_PATH_CHARS: usize = 60;
 
 /// Renders the modules to show, worst maintainability first when not all fit.
-pub(crate) fn render(analysis: &Analysis, modules: &[&ModuleReport], all: bool) -> String {
+pub(crate) fn render(analysis: &Analysis, modules: &[&AnalyzedModule], all: bool) -> String {
     let mut out = String::new();
     let shown = choose_modules(modules, all);
     let _ = writeln!(out, "{}", module_table(&shown));
@@ -36,16 +36,18 @@ pub(crate) fn render(analysis: &Analysis, modules: &[&ModuleReport], all: bool) 
     out
 }
 
-fn choose_modules<'m>(modules: &[&'m ModuleReport], all: bool) -> Vec<&'m ModuleReport> {
+fn choose_modules<'m>(modules: &[&'m AnalyzedModule], all: bool) -> Vec<&'m AnalyzedModule> {
     let mut shown = modules.to_vec();
     if !all && shown.len() > MAX_MODULES_SHOWN {
-        shown.sort_by(|a, b| a.numbers.maintainability.total_cmp(&b.numbers.maintainability));
+        shown.sort_by(|a, b| {
+            a.code_metrics.maintainability.total_cmp(&b.code_metrics.maintainability)
+        });
         shown.truncate(MAX_MODULES_SHOWN);
     }
     shown
 }
 
-fn module_table(modules: &[&ModuleReport]) -> String {
+fn module_table(modules: &[&AnalyzedModule]) -> String {
     let mut table = new_table(&[
         "Module",
         "Sections",
@@ -67,9 +69,9 @@ fn module_table(modules: &[&ModuleReport]) -> String {
         table.add_row(new_row([
             path,
             number_cell(module.sections.len()),
-            number_cell(module.numbers.lines.sloc),
-            number_cell(module.numbers.complexity),
-            maintainability_cell(module.numbers.maintainability),
+            number_cell(module.code_metrics.lines.sloc),
+            number_cell(module.code_metrics.complexity),
+            maintainability_cell(module.code_metrics.maintainability),
             findings_cell(module),
             number_cell(module.imported_by.len()),
         ]));
@@ -87,7 +89,7 @@ fn maintainability_cell(index: f64) -> Cell {
     }
 }
 
-fn findings_cell(module: &ModuleReport) -> Cell {
+fn findings_cell(module: &AnalyzedModule) -> Cell {
     let cell = number_cell(module.findings.len());
     match module.findings.iter().map(|finding| finding.severity).max() {
         Some(FindingSeverity::High) => cell.fg(Color::Red),
@@ -96,7 +98,7 @@ fn findings_cell(module: &ModuleReport) -> Cell {
     }
 }
 
-fn format_totals(analysis: &Analysis, modules: &[&ModuleReport]) -> String {
+fn format_totals(analysis: &Analysis, modules: &[&AnalyzedModule]) -> String {
     let totals = RepositoryTotals::sum_modules(modules.iter().copied());
     format!(
         "{} modules, {} sections, {} lines of code, {} findings ({}), {} unreadable",
@@ -109,7 +111,7 @@ fn format_totals(analysis: &Analysis, modules: &[&ModuleReport]) -> String {
     )
 }
 
-fn add_worst_sections(out: &mut String, modules: &[&ModuleReport]) {
+fn add_worst_sections(out: &mut String, modules: &[&AnalyzedModule]) {
     let mut sections: Vec<&Section> = modules
         .iter()
         .flat_map(|module| &module.sections)
@@ -137,7 +139,7 @@ fn add_worst_sections(out: &mut String, modules: &[&ModuleReport]) {
     let _ = writeln!(out, "\n{table}");
 }
 
-fn add_worst_findings(out: &mut String, modules: &[&ModuleReport]) {
+fn add_worst_findings(out: &mut String, modules: &[&AnalyzedModule]) {
     let mut findings: Vec<_> = modules
         .iter()
         .flat_map(|module| module.findings.iter().map(move |finding| (module, finding)))
@@ -163,7 +165,7 @@ fn add_worst_findings(out: &mut String, modules: &[&ModuleReport]) {
     let _ = writeln!(out, "\n{table}");
 }
 
-fn add_errors(out: &mut String, modules: &[&ModuleReport]) {
+fn add_errors(out: &mut String, modules: &[&AnalyzedModule]) {
     let errors: Vec<_> = modules.iter().filter_map(|module| module.error.as_ref()).collect();
     if errors.is_empty() {
         return;

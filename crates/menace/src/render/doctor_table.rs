@@ -120,7 +120,7 @@ fn add_python(sheet: &mut LabelledLines, interpreter: &PythonInterpreter) {
         "python",
         &format!("{implementation} {major}.{minor}.{micro}, {executable}, {origin}"),
     );
-    let needs = interpreter.needs.iter().map(|path| path.display().to_string());
+    let needs = interpreter.readable_paths.iter().map(|path| path.display().to_string());
     sheet.add_list("  needs", needs);
     sheet.add_list("  warning", &interpreter.warnings);
 }

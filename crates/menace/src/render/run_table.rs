@@ -63,7 +63,7 @@ fn add_head(out: &mut String, report: &RunReport) {
     let _ = writeln!(
         out,
         "ROI {roi}{delta} · {} called, {} unreachable · {lines:.0} % of lines reached",
-        coverage.called, coverage.unreachable
+        coverage.called, coverage.uncallable
     );
     let mut text = String::new();
     for (verdict, count) in &report.verdicts {
@@ -209,18 +209,18 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
         }
     }
     // Sections of modules that cannot be imported are listed with the module.
-    let unreachable: Vec<_> = report
-        .unreachable
+    let uncallable_sections: Vec<_> = report
+        .uncallable_sections
         .iter()
         .filter(|one| !report.not_importable.iter().any(|shut| shut.module == one.section.path()))
         .collect();
-    if !unreachable.is_empty() {
+    if !uncallable_sections.is_empty() {
         let _ = writeln!(out, "\nUnreachable:");
-        for one in unreachable.iter().take(MAX_UNREACHED_SHOWN) {
+        for one in uncallable_sections.iter().take(MAX_UNREACHED_SHOWN) {
             add_reason(out, one.section.as_str(), &one.reason);
         }
-        if unreachable.len() > MAX_UNREACHED_SHOWN {
-            let more = unreachable.len() - MAX_UNREACHED_SHOWN;
+        if uncallable_sections.len() > MAX_UNREACHED_SHOWN {
+            let more = uncallable_sections.len() - MAX_UNREACHED_SHOWN;
             let _ = writeln!(out, "  and {more} more; --format json has all");
         }
     }
@@ -237,9 +237,9 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
             let _ = writeln!(out, "  and {more} more; --format json has all");
         }
     }
-    if !report.not_covered.is_empty() {
+    if !report.skipped_stages.is_empty() {
         let _ = writeln!(out, "\nThe time was up before these; raise --budget:");
-        for one in &report.not_covered {
+        for one in &report.skipped_stages {
             let _ = writeln!(
                 out,
                 "  {}: {}",

@@ -253,7 +253,7 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
     assert_eq!(promoted["raroi"].as_array().map(Vec::len), Some(2), "the pilot measured, too");
     assert_eq!(&report["decisions"]["borderline"][0], promoted);
 
-    // A promoted workflow whose RAROI has fallen since is tried once more, and terminated.
+    // A promoted module whose RAROI has fallen since is tried once more, and terminated.
     let fallen = r#"{"workflow_id":"desk.py","raroi":[5.0],"confidence":0.0,"status":"promoted"}"#;
     place.write(bucket, &format!("{fallen}\n"));
     for _ in 0..2 {
@@ -267,7 +267,7 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
         assert_eq!((&evidence["check"], &evidence["threshold"]), (&json!("raroi"), &json!(2.0)));
     }
 
-    // No module is called any more, but a pending workflow is still tried.
+    // No module is called any more, but a pending module is still tried.
     place.write("sandbox_data/roi.flags", "desk.py\n");
     let waiting = r#"{"workflow_id":"desk.py","raroi":[0.1],"confidence":0.0,"status":"pending"}"#;
     place.write(bucket, &format!("{waiting}\n"));
@@ -280,7 +280,7 @@ fn workflows_on_the_border_are_queued_tried_in_small_and_settled() {
 }
 
 #[test]
-fn new_workflows_use_templates_and_bad_templates_are_refused_before_any_call() {
+fn new_modules_use_cold_start_curves_and_bad_ones_are_refused_before_any_call() {
     let place = make_repo();
     place.write("curves.yaml", "trajectories: {default: [0.9, 0.9]}\n");
     run_with_variables(&place, &[("FORESIGHT_TEMPLATES", "curves.yaml")], &[]).json();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_loop::{Exploration, explore};
+use menace_loop::{ExploreOptions, explore};
 use menace_model::{Seed, Verdict};
 use menace_sandbox::CancelToken;
 use menace_scenario::explore::ExploreBudget;
@@ -90,7 +90,7 @@ type ExploredVerdicts = BTreeMap<(String, usize), Verdict>;
 fn explore_module(
     trial: &SingleModuleSandbox,
 ) -> (BTreeMap<String, Vec<String>>, ExploredVerdicts) {
-    let exploration = Exploration {
+    let exploration = ExploreOptions {
         seed: Seed(7),
         budget: ExploreBudget::default(),
         workers: 2,

@@ -7,7 +7,7 @@ use menace_loop::failure::{
     FailureEvidence, ReproResult, ShrinkRequest, SourceLineCache, repro, shrink,
 };
 use menace_loop::pytest::export;
-use menace_loop::{Exploration, explore, targets};
+use menace_loop::{ExploreOptions, explore, targets};
 use menace_model::{
     Call, CallStep, Failure, FailureId, Section, SectionId, Seed, Value, WeaknessKind,
 };
@@ -33,7 +33,7 @@ const EXPECTED_FAILURES: [(&str, WeaknessKind); 8] = [
 ];
 
 fn find_failures(trial: &SingleModuleSandbox) -> Vec<Failure> {
-    let exploration = Exploration {
+    let exploration = ExploreOptions {
         seed: Seed(7),
         budget: ExploreBudget::default(),
         workers: 2,
@@ -56,7 +56,7 @@ fn find_failures(trial: &SingleModuleSandbox) -> Vec<Failure> {
 pub(crate) fn find_section<'a>(
     trial: &'a SingleModuleSandbox,
     id: &SectionId,
-) -> (&'a menace_model::ModuleReport, &'a Section) {
+) -> (&'a menace_model::AnalyzedModule, &'a Section) {
     let mut all = trial
         .analysis
         .modules

@@ -214,7 +214,7 @@ fn skipped_stages_reasons_and_decisions_of_old_runs_are_read() {
     let place = old_runs_under_faults();
     let data = place.path().join("sandbox_data");
     let report: RunReport = serde_json::from_value(read_json(&place, "report.json")).unwrap();
-    let skipped: Vec<_> = report.not_covered.iter().map(|stage| &stage.kind).collect();
+    let skipped: Vec<_> = report.skipped_stages.iter().map(|stage| &stage.kind).collect();
     assert!(skipped.contains(&&SkippedStage::SharedRun), "{skipped:?}");
     assert!(skipped.contains(&&SkippedStage::Depth), "{skipped:?}");
 
@@ -224,7 +224,11 @@ fn skipped_stages_reasons_and_decisions_of_old_runs_are_read() {
     let summaries = runs.query_map([], |row| row.get::<_, String>(0)).unwrap();
     for summary in summaries {
         let report: RunReport = serde_json::from_str(&summary.unwrap()).unwrap();
-        assert!(report.unreachable[0].reason.contains("shout_all"), "{:?}", report.unreachable);
+        assert!(
+            report.uncallable_sections[0].reason.contains("shout_all"),
+            "{:?}",
+            report.uncallable_sections
+        );
         assert!(report.decisions.is_some());
     }
     let count_names = |name: &str| -> i64 {

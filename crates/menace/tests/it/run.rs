@@ -144,7 +144,7 @@ fn a_query_that_the_shop_builds_from_text_and_an_average_of_nothing_are_found() 
         crate::store_contents::read_call_counts(&place.path().join("sandbox_data/menace.db"));
     let sum = |is_beside: bool| -> u64 {
         let found = stored.iter().filter(|one| {
-            (one.scenario == menace_store::UncelledScenario::Auxiliary.as_str()) == is_beside
+            (one.scenario == menace_store::OutsideCellScenario::Auxiliary.as_str()) == is_beside
         });
         found.map(|one| one.count).sum()
     };

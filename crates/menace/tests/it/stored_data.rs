@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use menace_track::stats::truth::{DriftLimits, TruthAdapter};
+use menace_track::stats::forecast_calibrator::{DriftLimits, ForecastCalibrator};
 use serde_json::{Value, json};
 
 use crate::program::{CommandOutput, SANDBOX_VARIABLES, TestDirectory};
@@ -291,7 +291,7 @@ fn a_forecast_is_calibrated_where_a_model_of_the_same_sections_lies_beside_it() 
     let rows: Vec<Vec<f64>> = said.iter().map(|said| vec![*said]).collect();
     let features = ["predicted_roi".to_owned()];
     let mut model =
-        TruthAdapter::train(&features, &rows, &came, DriftLimits::default(), "").unwrap();
+        ForecastCalibrator::train(&features, &rows, &came, DriftLimits::default(), "").unwrap();
     let history =
         json!({"roi_history": [0.5, 0.5, 0.5], "predicted_roi": said, "actual_roi": came});
     fs::create_dir(place.path().join("data")).unwrap();
@@ -314,7 +314,7 @@ fn a_forecast_is_calibrated_where_a_model_of_the_same_sections_lies_beside_it() 
     place.write(file, &model.to_json().unwrap());
     assert_eq!(asked(&[]).out, format!("{plain}{line}; of low confidence\n"));
 
-    place.write(file, &model.with_selection("module desk.py").to_json().unwrap());
+    place.write(file, &model.with_comparison_key("module desk.py").to_json().unwrap());
     assert_eq!(asked(&[]).out, plain, "a model of other sections is not asked");
     place.write(file, "{");
     let damaged = asked(&[]);

@@ -4,11 +4,11 @@
 //! damaged, of another version or about other features is replaced by a newly trained one.
 
 use menace_track::stats::forecast::MetricForecast;
-use menace_track::stats::truth::{
-    CalibratedPrediction, DriftLimits, FeatureDrift, MIN_CALIBRATION_ROWS, TruthAdapter,
-    TruthError, TruthModelMetadata,
+use menace_track::stats::forecast_calibrator::{
+    CalibratedPrediction, CalibrationError, CalibratorMetadata, DriftLimits, FeatureDrift,
+    ForecastCalibrator, MIN_CALIBRATION_ROWS,
 };
-use menace_track::{MetricValues, RoiHistory, selection};
+use menace_track::{MetricValues, RoiHistory, comparison};
 
 /// Name of the file in the data directory.
 pub const CALIBRATION_FILE: &str = "truth_adapter.json";
@@ -77,71 +77,71 @@ pub(super) struct CalibrationState {
 /// predicts once more, with low confidence, and is trained again with the next cycle. A model of
 /// another selection is replaced. Returns no model where there are too few cycles for one.
 pub(super) fn calibrate(
-    stored: Option<TruthAdapter>,
+    stored: Option<ForecastCalibrator>,
     evidence: &CalibrationEvidence,
-    selection: &str,
+    comparison_key: &str,
     now: &str,
-) -> Result<(Option<TruthAdapter>, CalibrationState), TruthError> {
+) -> Result<(Option<ForecastCalibrator>, CalibrationState), CalibrationError> {
     if evidence.rows.len() < MIN_CALIBRATION_ROWS {
         return Ok((None, CalibrationState::default()));
     }
-    let stored = stored.filter(|adapter| {
-        let is_same = adapter.metadata().selection == selection;
-        is_same && adapter.features().eq(evidence.names.iter().map(String::as_str))
+    let stored = stored.filter(|calibrator| {
+        let is_same = calibrator.metadata().comparison_key == comparison_key;
+        is_same && calibrator.features().eq(evidence.names.iter().map(String::as_str))
     });
     let mut drifts = Vec::new();
-    let adapter = match stored {
-        Some(mut adapter) => {
-            let TruthModelMetadata { samples, retrain: has_drifted, .. } = *adapter.metadata();
+    let calibrator = match stored {
+        Some(mut calibrator) => {
+            let CalibratorMetadata { samples, retrain: has_drifted, .. } = *calibrator.metadata();
             // With fewer rows than it was trained on, the history was started again: all rows are
             // new.
             let new = evidence.rows.get(samples..).unwrap_or(&evidence.rows);
             if new.len() >= MIN_CALIBRATION_ROWS && !has_drifted {
-                drifts = adapter.check_drift(new, now);
+                drifts = calibrator.check_drift(new, now);
             }
             // The drift was reported in the cycle that detected it.
             if has_drifted || new.len() >= samples {
-                train(evidence, selection, now)?
+                train(evidence, comparison_key, now)?
             } else {
-                Some(adapter)
+                Some(calibrator)
             }
         }
-        None => train(evidence, selection, now)?,
+        None => train(evidence, comparison_key, now)?,
     };
-    let Some(adapter) = adapter else { return Ok((None, CalibrationState::default())) };
+    let Some(calibrator) = calibrator else { return Ok((None, CalibrationState::default())) };
     let drifted: Vec<&FeatureDrift> = drifts.iter().filter(|drift| drift.drifted).collect();
     if !drifted.is_empty() {
         tracing::debug!(?drifted, "features of the calibration model have drifted");
     }
-    let next = evidence.next.as_ref().map(|row| adapter.predict(row));
-    Ok((Some(adapter), CalibrationState { next, drifts }))
+    let next = evidence.next.as_ref().map(|row| calibrator.predict(row));
+    Ok((Some(calibrator), CalibrationState { next, drifts }))
 }
 
 /// The next ROI that a model predicts, for commands that only read a history. `history` has the
 /// cycles that compare with the last one. None where the model is of another selection or has other
 /// features.
 pub fn calibrated(
-    model: &TruthAdapter,
+    model: &ForecastCalibrator,
     history: &RoiHistory,
     forecast: Option<&MetricForecast>,
 ) -> Option<CalibratedPrediction> {
     let CalibrationEvidence { names, next, .. } =
         CalibrationEvidence::collect(history, forecast, &history.predictions);
-    let is_same_selection = selection::is_same(history, &model.metadata().selection);
-    let is_same = is_same_selection && model.features().eq(names.iter().map(String::as_str));
+    let is_comparable = comparison::is_same(history, &model.metadata().comparison_key);
+    let is_same = is_comparable && model.features().eq(names.iter().map(String::as_str));
     next.filter(|_| is_same).map(|row| model.predict(&row))
 }
 
 /// `None` if there are too few complete rows.
 fn train(
     evidence: &CalibrationEvidence,
-    selection: &str,
+    comparison_key: &str,
     now: &str,
-) -> Result<Option<TruthAdapter>, TruthError> {
+) -> Result<Option<ForecastCalibrator>, CalibrationError> {
     let CalibrationEvidence { names, rows, targets, .. } = evidence;
-    match TruthAdapter::train(names, rows, targets, DriftLimits::default(), now) {
-        Ok(adapter) => Ok(Some(adapter.with_selection(selection))),
-        Err(TruthError::TooFew { .. } | TruthError::NoFeatures) => Ok(None),
+    match ForecastCalibrator::train(names, rows, targets, DriftLimits::default(), now) {
+        Ok(calibrator) => Ok(Some(calibrator.with_comparison_key(comparison_key))),
+        Err(CalibrationError::TooFew { .. } | CalibrationError::NoFeatures) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -172,10 +172,11 @@ mod tests {
     fn state(
         directory: &Path,
         evidence: &CalibrationEvidence,
-        selection: &str,
+        comparison_key: &str,
     ) -> CalibrationState {
         let (file, _) = ModelFile::load(directory.join(CALIBRATION_FILE)).unwrap();
-        let calibrate = |stored| calibrate(stored, evidence, selection, "2026-11-16T21:35:00Z");
+        let calibrate =
+            |stored| calibrate(stored, evidence, comparison_key, "2026-11-16T21:35:00Z");
         let (model, state) = calibrate(file.loaded().cloned()).unwrap();
         file.replace(model, |stored| Ok(calibrate(stored)?.0)).unwrap();
         state
@@ -221,7 +222,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let samples = || {
             let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
-            serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().samples
+            serde_json::from_str::<ForecastCalibrator>(&text).unwrap().metadata().samples
         };
         state(directory.path(), &evidence(20), "");
         state(directory.path(), &evidence(24), "");
@@ -235,7 +236,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let metadata = || {
             let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
-            serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().clone()
+            serde_json::from_str::<ForecastCalibrator>(&text).unwrap().metadata().clone()
         };
         let moved = |cycles: u32| {
             let mut evidence = evidence(cycles);
@@ -283,8 +284,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let about = || {
             let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
-            let metadata = serde_json::from_str::<TruthAdapter>(&text).unwrap().metadata().clone();
-            (metadata.selection, metadata.samples)
+            let metadata =
+                serde_json::from_str::<ForecastCalibrator>(&text).unwrap().metadata().clone();
+            (metadata.comparison_key, metadata.samples)
         };
         state(directory.path(), &evidence(20), "");
         assert_eq!(about(), (String::new(), 20));
@@ -299,12 +301,12 @@ mod tests {
         let ahead = forecast(&[0.5], ForecastOptions::default());
         let reported = state(directory.path(), &evidence(20), "").next;
         let text = std::fs::read_to_string(directory.path().join(CALIBRATION_FILE)).unwrap();
-        let model = TruthAdapter::from_json(&text).unwrap();
+        let model = ForecastCalibrator::from_json(&text).unwrap();
         let mut history = history(20);
         history.predictions = [("pred_resilience", 0.4), ("pred_late", 0.5)].into_iter().collect();
         assert!(reported.is_some());
         assert_eq!(calibrated(&model, &history, ahead.as_ref()), reported);
-        let other = model.clone().with_selection("module a.py");
+        let other = model.clone().with_comparison_key("module a.py");
         assert_eq!(calibrated(&other, &history, ahead.as_ref()), None);
         history.predictions = MetricValues::default();
         assert_eq!(calibrated(&model, &history, ahead.as_ref()), None, "it has a feature less");
@@ -324,7 +326,7 @@ mod tests {
             assert!(made.next.is_some());
             let aside = directory.path().join(format!("{CALIBRATION_FILE}.corrupt-{}", number + 1));
             assert_eq!(std::fs::read_to_string(aside).unwrap(), bad);
-            let again: TruthAdapter =
+            let again: ForecastCalibrator =
                 serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
             assert_eq!(again.metadata().samples, 20);
         }

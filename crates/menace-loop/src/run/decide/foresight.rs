@@ -1,16 +1,17 @@
-//! The forecast of each workflow's stability: `foresight.json`, and the templates of new workflows.
+//! The forecast of each module's stability: `foresight.json`, and the curves that new modules start
+//! from.
 //!
-//! A workflow is a module. Invariant: a workflow starts from its template once, in its first cycle.
+//! Invariant: a module starts from its cold-start curve once, in its first cycle.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use menace_settings::{SettingValue, Settings};
+use menace_track::stats::cold_start::{ColdStartCurveError, ColdStartCurves};
 use menace_track::stats::foresight::{
     CollapsePrediction, CollapseRisk, ForesightCycle, ForesightLimits, ForesightTracker,
 };
-use menace_track::stats::templates::{ColdStartTemplates, TemplateError};
 
 use super::super::warnings::RunWarning;
 
@@ -21,15 +22,15 @@ const MIN_SAMPLES: usize = 3;
 /// ROI lies between -1 and 1: a standard deviation of a fifth is large.
 const VOLATILITY_LIMIT: f64 = 0.2;
 
-/// Why templates cannot be used.
+/// Why cold-start curves cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TemplatesError {
+pub enum ColdStartFileError {
     #[error(
         "cannot read `{}`; fix the file or point FORESIGHT_TEMPLATES elsewhere", .path.display()
     )]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{}", .path.display())]
-    Content { path: PathBuf, source: TemplateError },
+    Content { path: PathBuf, source: ColdStartCurveError },
 }
 
 /// The scores of a cycle.
@@ -40,37 +41,38 @@ pub(super) struct StabilitySample<'s> {
     /// Mean severity of the scenarios, in [0, 1].
     pub stress: f64,
     /// Empty for all sections.
-    pub selection: &'s str,
+    pub comparison_key: &'s str,
 }
 
 impl StabilitySample<'_> {
-    /// The name of a workflow in the file. Some of its sections make another workflow.
-    fn key(&self, workflow: &str) -> String {
-        match self.selection {
-            "" => workflow.to_owned(),
-            selection => format!("{workflow} ({selection})"),
+    /// The name of a module in the file. Some of its sections are forecast apart.
+    fn key(&self, module: &str) -> String {
+        match self.comparison_key {
+            "" => module.to_owned(),
+            comparison_key => format!("{module} ({comparison_key})"),
         }
     }
 }
 
-/// The ROI history of each workflow, under the name that it has in the file.
+/// The ROI history of each module, under the name that it has in the file.
 pub(super) type ForesightTrackers = BTreeMap<String, ForesightTracker>;
 
-/// Adds a cycle. Returns predictions for the workflows whose ROI is not stable.
+/// Adds a cycle. Returns predictions for the modules whose ROI is not stable.
 pub(super) fn record(
     trackers: &mut ForesightTrackers,
     sample: &StabilitySample<'_>,
-    templates: &ColdStartTemplates,
+    cold_start_curves: &ColdStartCurves,
 ) -> BTreeMap<String, CollapsePrediction> {
     let limits = ForesightLimits { volatility: VOLATILITY_LIMIT, ..ForesightLimits::default() };
     let mut predictions = BTreeMap::new();
-    for (workflow, roi) in &sample.rois {
-        let foresight = trackers.entry(sample.key(workflow)).or_insert_with(|| {
-            match templates.curve_for(workflow) {
-                Some(curve) => ForesightTracker::with_template(limits, curve),
-                None => ForesightTracker::new(limits),
-            }
-        });
+    for (module, roi) in &sample.rois {
+        let foresight =
+            trackers.entry(sample.key(module)).or_insert_with(|| {
+                match cold_start_curves.curve_for(module) {
+                    Some(curve) => ForesightTracker::with_cold_start(limits, curve),
+                    None => ForesightTracker::new(limits),
+                }
+            });
         foresight.record(ForesightCycle {
             roi: *roi,
             stress: Some(sample.stress),
@@ -79,20 +81,20 @@ pub(super) fn record(
         let collapse = foresight.predict_collapse();
         let is_stable = collapse.risk == CollapseRisk::Stable && !collapse.brittle;
         if collapse.samples >= MIN_SAMPLES && !is_stable {
-            predictions.insert(workflow.clone(), collapse);
+            predictions.insert(module.clone(), collapse);
         }
     }
     predictions
 }
 
-/// One warning for each workflow that is about to collapse.
+/// One warning for each module that is about to collapse.
 pub(super) fn collapse_warnings(
     predictions: &BTreeMap<String, CollapsePrediction>,
 ) -> impl Iterator<Item = RunWarning> {
     let collapsing =
         predictions.iter().filter(|(_, one)| one.risk == CollapseRisk::ImmediateCollapse);
-    collapsing.map(|(workflow, collapse)| RunWarning::RoiCollapse {
-        module: workflow.clone(),
+    collapsing.map(|(module, collapse)| RunWarning::RoiCollapse {
+        module: module.clone(),
         cycles: collapse.collapse_in.filter(|cycles| *cycles > 0),
     })
 }
@@ -100,20 +102,20 @@ pub(super) fn collapse_warnings(
 const MAX_TEMPLATES_BYTES: u64 = 4 << 20;
 
 /// Reads the file that the settings name; a file that only the default names may be missing.
-pub(in crate::run) fn read_templates(
+pub(in crate::run) fn read_cold_start_curves(
     settings: &Settings,
-) -> Result<ColdStartTemplates, TemplatesError> {
+) -> Result<ColdStartCurves, ColdStartFileError> {
     let SettingValue { value: path, .. } = &settings.risk.foresight_templates;
     match menace_files::read_named_text(path, MAX_TEMPLATES_BYTES) {
-        Ok(text) => ColdStartTemplates::parse(&text)
-            .map_err(|source| TemplatesError::Content { path: path.clone(), source }),
+        Ok(text) => ColdStartCurves::parse(&text)
+            .map_err(|source| ColdStartFileError::Content { path: path.clone(), source }),
         Err(error)
             if error.kind() == ErrorKind::NotFound
                 && !settings.risk.foresight_templates.is_explicit() =>
         {
-            Ok(ColdStartTemplates::default())
+            Ok(ColdStartCurves::default())
         }
-        Err(source) => Err(TemplatesError::Read { path: path.clone(), source }),
+        Err(source) => Err(ColdStartFileError::Read { path: path.clone(), source }),
     }
 }
 
@@ -123,22 +125,22 @@ mod tests {
 
     fn after(
         values: &[f64],
-        templates: &ColdStartTemplates,
+        cold_start_curves: &ColdStartCurves,
     ) -> BTreeMap<String, CollapsePrediction> {
-        under(&values.iter().map(|value| (*value, 0.5)).collect::<Vec<_>>(), templates)
+        under(&values.iter().map(|value| (*value, 0.5)).collect::<Vec<_>>(), cold_start_curves)
     }
 
     /// ROI and stress of each cycle.
     fn under(
         cycles: &[(f64, f64)],
-        templates: &ColdStartTemplates,
+        cold_start_curves: &ColdStartCurves,
     ) -> BTreeMap<String, CollapsePrediction> {
         let mut trackers = BTreeMap::new();
         let mut predictions = BTreeMap::new();
         for (value, stress) in cycles {
             let rois = BTreeMap::from([("m.py".to_owned(), *value)]);
-            let sample = StabilitySample { rois, stress: *stress, selection: "" };
-            predictions = record(&mut trackers, &sample, templates);
+            let sample = StabilitySample { rois, stress: *stress, comparison_key: "" };
+            predictions = record(&mut trackers, &sample, cold_start_curves);
             // As if they were stored between two runs.
             trackers = serde_json::from_str(&serde_json::to_string(&trackers).unwrap()).unwrap();
         }
@@ -146,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_workflow_is_predicted_to_collapse_and_a_stable_one_is_not() {
-        let none = ColdStartTemplates::default();
+    fn a_falling_module_is_predicted_to_collapse_and_a_stable_one_is_not() {
+        let none = ColdStartCurves::default();
         let falling = after(&[0.9, 0.6, 0.3, 0.1], &none);
         assert_eq!(falling["m.py"].risk, CollapseRisk::ImmediateCollapse);
         assert!(after(&[0.5, 0.5, 0.5, 0.5], &none).is_empty());
@@ -156,12 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn cycles_of_some_sections_are_not_part_of_the_workflows_history() {
+    fn cycles_of_some_sections_are_not_part_of_the_modules_history() {
         let mut trackers = BTreeMap::new();
-        for (roi, selection) in [(0.9, ""), (0.1, "section m.py:f"), (0.9, ""), (0.9, "")] {
+        for (roi, comparison_key) in [(0.9, ""), (0.1, "section m.py:f"), (0.9, ""), (0.9, "")] {
             let rois = BTreeMap::from([("m.py".to_owned(), roi)]);
-            let sample = StabilitySample { rois, stress: 0.5, selection };
-            assert!(record(&mut trackers, &sample, &ColdStartTemplates::default()).is_empty());
+            let sample = StabilitySample { rois, stress: 0.5, comparison_key };
+            assert!(record(&mut trackers, &sample, &ColdStartCurves::default()).is_empty());
         }
         let names: Vec<&str> = trackers.keys().map(String::as_str).collect();
         assert_eq!(names, ["m.py", "m.py (section m.py:f)"]);
@@ -169,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn a_workflow_that_a_little_more_stress_breaks_is_brittle() {
-        let none = ColdStartTemplates::default();
+    fn a_module_that_a_little_more_stress_breaks_is_brittle() {
+        let none = ColdStartCurves::default();
         let brittle = |cycles: &[(f64, f64)]| {
             under(cycles, &none).get("m.py").is_some_and(|collapse| collapse.brittle)
         };
@@ -179,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn a_new_workflow_starts_from_its_template() {
-        // Without a template, these first cycles are a falling trend.
+    fn a_new_module_starts_from_its_curve() {
+        // Without a curve, these first cycles are a falling trend.
         let values = [0.30, 0.25, 0.20];
-        assert!(!after(&values, &ColdStartTemplates::default()).is_empty());
-        let rising = ColdStartTemplates::parse("trajectories: {default: [0.1, 0.3, 0.6]}").unwrap();
+        assert!(!after(&values, &ColdStartCurves::default()).is_empty());
+        let rising = ColdStartCurves::parse("trajectories: {default: [0.1, 0.3, 0.6]}").unwrap();
         assert!(after(&values, &rising).is_empty());
     }
 }

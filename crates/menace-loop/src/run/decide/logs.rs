@@ -48,7 +48,7 @@ fn threshold_line(
         "synergy": convergence.synergy,
         "entropy": convergence.entropy,
         "converged_modules": convergence.converged_modules().collect::<Vec<_>>(),
-        "complete": convergence.entropy_complete_modules().collect::<Vec<_>>(),
+        "complete": convergence.entropy_capped_modules().collect::<Vec<_>>(),
     })
 }
 

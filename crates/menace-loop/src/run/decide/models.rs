@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use menace_store::LOCK_TIMEOUT;
 use menace_store::files::{self, FileLock, LoadedFile};
-use menace_track::stats::truth::TruthAdapter;
+use menace_track::stats::forecast_calibrator::ForecastCalibrator;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,7 +19,7 @@ use super::foresight::{FORESIGHT_FILE, ForesightTrackers};
 /// The files of both models in the data directory.
 #[derive(Debug)]
 pub(in crate::run) struct DecisionModels {
-    pub(super) calibration: ModelFile<TruthAdapter>,
+    pub(super) calibration: ModelFile<ForecastCalibrator>,
     pub(super) foresight: ModelFile<ForesightTrackers>,
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{ModuleReport, Section};
+use menace_model::{AnalyzedModule, Section};
 use menace_settings::MicropilotMode;
 use menace_store::{
     BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
@@ -17,8 +17,8 @@ use menace_track::{BorderlineThresholds, ExternalMeasurements, Tracker, score_cy
 use super::super::RunError;
 use super::super::engine::CycleEngine;
 use super::super::history::{HistoryStore, source_hash};
-use super::super::measure::CycleParts;
-use super::super::score::CycleScore;
+use super::super::measure::MeasuringData;
+use super::super::score::CycleEvaluation;
 use super::super::warnings::RunWarning;
 use crate::cycle::{CycleBudget, SectionFilter};
 
@@ -34,7 +34,7 @@ struct PilotFilter<'a> {
 }
 
 impl SectionFilter for PilotFilter<'_> {
-    fn has_module(&self, module: &ModuleReport) -> bool {
+    fn has_module(&self, module: &AnalyzedModule) -> bool {
         module.path == self.path && self.sections.has_module(module)
     }
 
@@ -42,7 +42,7 @@ impl SectionFilter for PilotFilter<'_> {
         path == self.path && self.sections.has_path(path)
     }
 
-    fn has(&self, module: &ModuleReport, section: &Section) -> bool {
+    fn has(&self, module: &AnalyzedModule, section: &Section) -> bool {
         module.path == self.path && self.sections.has(module, section)
     }
 }
@@ -68,7 +68,7 @@ struct PilotMeasurement {
 pub(in crate::run) fn test_borderline_modules(
     engine: CycleEngine<'_>,
     history: &HistoryStore,
-    last: Option<&CycleScore>,
+    last: Option<&CycleEvaluation>,
 ) -> Result<PilotResults, RunError> {
     let request = engine.request;
     let risk = &request.settings.risk;
@@ -96,7 +96,7 @@ pub(in crate::run) fn test_borderline_modules(
     let (candidates, notice) = pilot.bucket.candidates()?;
     results.warnings.extend(notice.map(RunWarning::from));
     results.candidates = candidates;
-    results.candidates.retain(|one| results.evidence.contains_key(&one.workflow_id));
+    results.candidates.retain(|one| results.evidence.contains_key(&one.module));
     Ok(results)
 }
 
@@ -110,12 +110,12 @@ struct MicroPilot<'p> {
 impl MicroPilot<'_> {
     fn add_candidates(
         &self,
-        last: &CycleScore,
+        last: &CycleEvaluation,
         results: &mut PilotResults,
     ) -> Result<(), RunError> {
         for (path, scored) in &last.report.modules {
             let Some(raroi) = scored.raroi else { continue };
-            let confidence = self.tracker.workflow_confidence(path);
+            let confidence = self.tracker.module_confidence(path);
             let decision = self.border.check_thresholds(raroi, confidence);
             if !decision.is_yes() {
                 let source = source_hash(self.engine.request.repository, path);
@@ -132,7 +132,7 @@ impl MicroPilot<'_> {
         let (candidates, notice) = self.bucket.candidates()?;
         results.warnings.extend(notice.map(RunWarning::from));
         let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
-        for BorderlineCandidate { workflow_id: module, .. } in pending {
+        for BorderlineCandidate { module, .. } in pending {
             if self.engine.caller.is_late() {
                 break;
             }
@@ -171,17 +171,17 @@ impl MicroPilot<'_> {
             inputs: request.inputs,
         };
         let mut result = self.engine.make_calls(&plan, &budget, &mut ())?;
-        if !result.not_covered.is_empty() {
+        if !result.skipped_stages.is_empty() {
             return Ok(None);
         }
         let tallies = std::mem::take(&mut result.cells);
-        let parts = CycleParts::collect(request, &plan, &result, tallies);
+        let parts = MeasuringData::collect(request, &plan, &result, tallies);
         let profile = &request.scoring.profile;
         let metrics = parts.measure(profile, &ExternalMeasurements::default());
         let report = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
         let Some(scored) = report.modules.get(path) else { return Ok(None) };
         let Some((roi, raroi)) = scored.roi_value().zip(scored.raroi) else { return Ok(None) };
-        let confidence = self.tracker.workflow_confidence_with(path, roi);
+        let confidence = self.tracker.module_confidence_with(path, roi);
         Ok(Some(PilotMeasurement { raroi, confidence }))
     }
 }

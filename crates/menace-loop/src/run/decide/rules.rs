@@ -44,7 +44,7 @@ pub(super) fn convergence_rules(settings: &Settings) -> ConvergenceRules {
 mod tests {
     use super::*;
     use menace_settings::SettingsSources;
-    use menace_track::stats::entropy::PatchDelta;
+    use menace_track::stats::entropy::SourceDelta;
     use menace_track::{RoiHistory, Tracker};
 
     fn with(variables: &[(&str, &str)]) -> ConvergenceRules {
@@ -135,10 +135,11 @@ mod tests {
         history
     }
 
-    fn patched() -> RoiHistory {
+    fn with_source_changes() -> RoiHistory {
         let mut history = gains(&[0.1]);
-        let patch = PatchDelta { roi_delta: 0.01, entropy_delta: 0.5, complexity_delta: 5.0 };
-        history.module_patches.insert(MODULE.to_owned(), vec![patch; 3]);
+        let source_change =
+            SourceDelta { roi_delta: 0.01, entropy_delta: 0.5, complexity_delta: 5.0 };
+        history.module_source_changes.insert(MODULE.to_owned(), vec![source_change; 3]);
         history.module_entropy_deltas.insert(MODULE.to_owned(), vec![0.1; 3]);
         history
     }
@@ -176,14 +177,20 @@ mod tests {
             ("ROI_THRESHOLD", "0.05", "0.01", &[], gains(&[0.03; 4])),
             ("ROI_CYCLES", "3", "4", &[], gains(&[0.3, 0.0, 0.0, 0.0])),
             ("ROI_CONFIDENCE", "0.9", "0.99", &[], gains(&[0.004, -0.004, 0.003])),
-            ("ENTROPY_THRESHOLD", "0.03", "0.01", &[], patched()),
-            ("ENTROPY_PLATEAU_THRESHOLD", "0.2", "0.05", &[("ENTROPY_THRESHOLD", "0")], patched()),
+            ("ENTROPY_THRESHOLD", "0.03", "0.01", &[], with_source_changes()),
+            (
+                "ENTROPY_PLATEAU_THRESHOLD",
+                "0.2",
+                "0.05",
+                &[("ENTROPY_THRESHOLD", "0")],
+                with_source_changes(),
+            ),
             (
                 "ENTROPY_PLATEAU_CONSECUTIVE",
                 "3",
                 "4",
                 &[("ENTROPY_THRESHOLD", "0"), ("ENTROPY_PLATEAU_THRESHOLD", "0.2")],
-                patched(),
+                with_source_changes(),
             ),
             ("SYNERGY_THRESHOLD", "0.06", "0.01", &[], synergy(vec![0.05; 8])),
             ("SYNERGY_CYCLES", "8", "12", NEAR, synergy(moved_long_ago)),
@@ -199,7 +206,7 @@ mod tests {
                 let variables: Vec<_> = others.iter().copied().chain([(variable, value)]).collect();
                 let judged =
                     Tracker::new(history.clone()).decide_convergence(&with(&variables), [MODULE]);
-                let is_complete = judged.entropy_complete_modules().count() == 1;
+                let is_complete = judged.entropy_capped_modules().count() == 1;
                 let is_yes =
                     if variable.starts_with("ENTROPY") { is_complete } else { judged.converged };
                 (is_yes, judged)

@@ -83,12 +83,12 @@ fn the_report_says_what_holds_and_what_does_not() {
     let (_house, allowed_paths) = test_directories();
     let ended = sys::in_child(|| {
         privileges::set_no_new_privs().unwrap();
-        let landlocked = landlock::restrict(policy(4), &allowed_paths).unwrap();
-        assert_eq!(landlocked.abi, landlock::kernel_abi());
-        assert!(landlocked.restricts_files);
-        assert_eq!(landlocked.restricts_tcp, landlocked.abi >= 4);
-        assert_eq!(landlocked.is_scoped, landlocked.abi >= 6);
-        assert_eq!(landlocked.unenforced.is_empty(), landlocked.abi >= 6);
+        let landlock_status = landlock::restrict(policy(4), &allowed_paths).unwrap();
+        assert_eq!(landlock_status.abi, landlock::kernel_abi());
+        assert!(landlock_status.restricts_files);
+        assert_eq!(landlock_status.restricts_tcp, landlock_status.abi >= 4);
+        assert_eq!(landlock_status.is_scoped, landlock_status.abi >= 6);
+        assert_eq!(landlock_status.unenforced.is_empty(), landlock_status.abi >= 6);
         0
     });
     assert!(matches!(ended, WaitStatus::Exited(_, 0)), "{ended:?}");

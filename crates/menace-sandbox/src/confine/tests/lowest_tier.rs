@@ -44,8 +44,10 @@ fn the_only_sockets_are_pairs_that_cannot_be_pointed_elsewhere() {
 
 #[test]
 fn signals_go_to_oneself_only_where_the_kernel_does_not_keep_them_inside() {
-    let trial =
-        ConfinementTrial { landlocked: Some(old_kernel()), ..ConfinementTrial::new(lowest(3)) };
+    let trial = ConfinementTrial {
+        landlock_status: Some(old_kernel()),
+        ..ConfinementTrial::new(lowest(3))
+    };
     let seen = trial.python(
         "import os, signal, threading
 signal.signal(signal.SIGUSR1, lambda *_: print('caught', flush=True))
@@ -160,10 +162,12 @@ fn flags_and_attributes_of_files_cannot_be_changed() {
 #[test]
 fn truncating_by_path_is_refused_where_landlock_does_not_cover_it() {
     let truncate = [(libc::SYS_truncate, [0; 6])];
-    let old =
-        ConfinementTrial { landlocked: Some(old_kernel()), ..ConfinementTrial::new(lowest(1)) };
+    let old = ConfinementTrial {
+        landlock_status: Some(old_kernel()),
+        ..ConfinementTrial::new(lowest(1))
+    };
     assert_eq!(old.calls(&truncate).details(), ["truncate(NULL)"]);
     let new = LandlockStatus { abi: 3, ..old_kernel() };
-    let new = ConfinementTrial { landlocked: Some(new), ..ConfinementTrial::new(lowest(1)) };
+    let new = ConfinementTrial { landlock_status: Some(new), ..ConfinementTrial::new(lowest(1)) };
     assert!(new.calls(&truncate).violations.is_empty());
 }

@@ -87,7 +87,7 @@ struct ConfinementTrial {
     policy: ConfinementPolicy,
     allowed_paths: AllowedPaths,
     /// Behave as if Landlock had this to offer, without using it.
-    landlocked: Option<LandlockStatus>,
+    landlock_status: Option<LandlockStatus>,
     permits_fork: bool,
     permits_sweep: bool,
 }
@@ -97,7 +97,7 @@ impl ConfinementTrial {
         Self {
             policy,
             allowed_paths: unrestricted_paths(),
-            landlocked: None,
+            landlock_status: None,
             permits_fork: false,
             permits_sweep: false,
         }
@@ -108,16 +108,16 @@ impl ConfinementTrial {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let pid = sys::spawn(|| {
             nix::unistd::setsid().unwrap();
-            let (landlocked, listener) = if let Some(landlocked) = &self.landlocked {
+            let (landlock_status, listener) = if let Some(landlock_status) = &self.landlock_status {
                 privileges::set_no_new_privs().unwrap();
                 privileges::drop_capabilities().unwrap();
-                (landlocked.clone(), seccomp::install(self.policy, landlocked).unwrap())
+                (landlock_status.clone(), seccomp::install(self.policy, landlock_status).unwrap())
             } else {
-                let landlocked = confine(self.policy, &self.allowed_paths).unwrap();
-                let listener = install_filter(self.policy, &landlocked).unwrap();
-                (landlocked, listener)
+                let landlock_status = confine(self.policy, &self.allowed_paths).unwrap();
+                let listener = install_filter(self.policy, &landlock_status).unwrap();
+                (landlock_status, listener)
             };
-            send(&theirs, &listener, landlocked.is_scoped);
+            send(&theirs, &listener, landlock_status.is_scoped);
             drop(listener);
             let mut output = theirs.try_clone().unwrap();
             let said = body(theirs.into());
@@ -125,11 +125,11 @@ impl ConfinementTrial {
             0
         });
         let (listener, scoped) = receive(&ours);
-        let landlocked = LandlockStatus { is_scoped: scoped, ..LandlockStatus::default() };
+        let landlock_status = LandlockStatus { is_scoped: scoped, ..LandlockStatus::default() };
         let interpreter = pid.as_raw().cast_unsigned();
         let mut supervisor = SyscallSupervisor::new(
             self.policy,
-            &landlocked,
+            &landlock_status,
             interpreter,
             PathAccessRecorder::default(),
         );

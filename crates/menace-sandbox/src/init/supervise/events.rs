@@ -59,7 +59,7 @@ impl SandboxInit<'_> {
             if ready.err {
                 self.output.err.drain();
             }
-            if ready.denied {
+            if ready.has_notification {
                 self.answer_syscall();
             }
             self.apply_due_faults();
@@ -130,7 +130,7 @@ impl SandboxInit<'_> {
             zygote: watch_zygote && any(3),
             orphan: !watch_zygote && any(3),
             control: control_at.is_some_and(any),
-            denied: listener_at.is_some_and(|at| is_readable(&fds[at])),
+            has_notification: listener_at.is_some_and(|at| is_readable(&fds[at])),
             call_socket: call_socket_at.is_some_and(any),
         })
     }
@@ -145,7 +145,7 @@ struct ReadyDescriptors {
     zygote: bool,
     orphan: bool,
     control: bool,
-    denied: bool,
+    has_notification: bool,
     call_socket: bool,
 }
 
@@ -176,7 +176,7 @@ impl SandboxInit<'_> {
             let has_request = fds[0].any() == Some(true);
             if end_at.is_some_and(|at| fds[at].any() == Some(true)) {
                 // A sandbox whose interpreter ends before the first import is given up.
-                return Err(InitError::Refused("Python ended before it was needed".to_owned()));
+                return Err(InitError::Failed("Python ended before it was needed".to_owned()));
             }
             let has_syscall = listener_at.is_some_and(|at| is_readable(&fds[at]));
             // A listener that has hung up stays so.

@@ -110,7 +110,7 @@ impl SandboxInit<'_> {
             (Ok(()), GuestEvent::Message(FromHarnessMessage::Ready)) => {}
             (_, event) => {
                 let text = String::from_utf8_lossy(&self.output.err.take().bytes).into_owned();
-                return Err(InitError::Refused(format!(
+                return Err(InitError::Failed(format!(
                     "Python did not start ({event:?}): {}",
                     text.trim()
                 )));
@@ -140,7 +140,7 @@ impl SandboxInit<'_> {
         let others = self.process_scope.other_pids(self.zygote.pid).into_iter();
         let running = others.filter_map(processes::read_process).find(|process| !process.zombie);
         running.map_or(Ok(()), |process| {
-            Err(InitError::Refused(format!(
+            Err(InitError::Failed(format!(
                 "Python itself starts a process, `{}`, before any module is imported: look at its \
                  `sitecustomize.py` and at the `.pth` files in its site-packages",
                 process.name

@@ -84,7 +84,7 @@ impl SandboxInit<'_> {
             }
             if self.process_scope == ProcessScope::Descendants {
                 // In the `landlock` tier the harness cannot read its own mappings.
-                let (mailbox, copy) = (self.output.mailbox.inode(), self.layer.writable_dir());
+                let (mailbox, copy) = (self.output.mailbox.inode(), self.layer.layer_root());
                 report.unforkable_state.extend(mappings::list_shared_mappings(
                     &self.proc,
                     self.zygote.pid,
@@ -142,7 +142,7 @@ impl SandboxInit<'_> {
         self.limit_enforcer.sample_usage(&self.layer, Instant::now() + ZYGOTE_REPLY_TIMEOUT);
         if report.unusable_reason.is_none() && self.process_scope == ProcessScope::Namespace {
             // The interpreter forks while init completes this call.
-            self.request_fork(request.alternates_sandboxes);
+            self.request_fork(request.warms_fork);
         }
         report.total_ns = duration_to_ns(arrived.elapsed());
         if let Some(exited) = &exited {
@@ -223,12 +223,12 @@ impl SandboxInit<'_> {
 
     /// Requests the process of the next call ahead of it, since forking is the largest cost of a
     /// call.
-    pub(super) fn request_fork(&mut self, prewarm_fork: bool) {
+    pub(super) fn request_fork(&mut self, warms_fork: bool) {
         if let Some(handler) = &mut self.zygote.notify_handler {
             handler.supervisor.permit_fork();
         }
         self.zygote.fork_requested =
-            harness::send(&self.zygote.control, &harness::encode_prepare(prewarm_fork)).is_ok();
+            harness::send(&self.zygote.control, &harness::encode_fork_request(warms_fork)).is_ok();
     }
 
     /// Waits for the fork that was requested.
@@ -453,8 +453,8 @@ impl SandboxInit<'_> {
             self.output.mailbox.discard_report();
         }
         let content = self.output.mailbox.take();
-        (report.phase, report.mailbox_nonce, report.mailbox) =
-            (content.phase, content.nonce, content.report);
+        (report.report_state, report.mailbox_nonce, report.mailbox) =
+            (content.report_state, content.nonce, content.report);
         report.reported_violations = content.violations;
         report.unlisted_reports = u64::from(content.unlisted);
         report.steps = content.steps;

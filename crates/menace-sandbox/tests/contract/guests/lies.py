@@ -32,41 +32,41 @@ def mailbox():
     raise LookupError("no mailbox")
 
 
-def forge(phase, kind="returned"):
+def forge(report_state, kind="returned"):
     """Writes the report of a call that returned what was never there."""
     value = {"type": "str", "repr": "'forged'", "hash": None, "value": "forged", "length": 6}
     exception = {"type": "ValueError", "message": "forged"} if kind == "raised" else None
     report = {"kind": kind, "stage": "call", "value": value, "exception": exception}
     data = marshal.dumps(report, 2)
     memory = mailbox()
-    at, length = PLACES[phase]
+    at, length = PLACES[report_state]
     memory[at : at + len(data)] = data
     memory[length : length + 4] = len(data).to_bytes(4, "little")
-    memory[4] = phase
+    memory[4] = report_state
 
 
-def forge_and_die(phase, number, kind="returned"):
-    forge(phase, kind)
+def forge_and_die(report_state, number, kind="returned"):
+    forge(report_state, kind)
     os.kill(os.getpid(), number)
     time.sleep(3600)
 
 
-def forge_and_leave(phase, code):
-    forge(phase)
+def forge_and_leave(report_state, code):
+    forge(report_state)
     os._exit(code)
 
 
-def forge_and_hang(phase):
-    forge(phase)
+def forge_and_hang(report_state):
+    forge(report_state)
     while True:
         signal.pause()
 
 
-def forge_in_a_fork(phase):
+def forge_in_a_fork(report_state):
     """The process of the call itself says nothing before it dies."""
     child = os.fork()
     if child == 0:
-        forge(phase)
+        forge(report_state)
         os._exit(0)
     os.waitpid(child, 0)
     os.abort()

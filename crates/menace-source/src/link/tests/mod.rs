@@ -6,7 +6,7 @@ mod names;
 mod sections;
 
 use menace_model::{
-    ConstructionBlocker, ConstructionPlan, ModuleImport, ModuleReport, Section, SectionKind,
+    AnalyzedModule, ConstructionBlocker, ConstructionPlan, ModuleImport, Section, SectionKind,
 };
 
 use super::{LinkedModules, ModuleNames, link};
@@ -23,7 +23,7 @@ fn link_files(files: &[(&str, &str)]) -> LinkedModules {
     linked
 }
 
-fn find_module<'l>(linked: &'l LinkedModules, path: &str) -> &'l ModuleReport {
+fn find_module<'l>(linked: &'l LinkedModules, path: &str) -> &'l AnalyzedModule {
     linked.modules.iter().find(|module| module.path == path).unwrap()
 }
 

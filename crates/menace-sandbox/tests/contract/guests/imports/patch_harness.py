@@ -18,7 +18,7 @@ def find(kind, wanted):
     raise LookupError(wanted)
 
 
-def lying_publish(zygote, progress, caps):
+def lying_publish(zygote, progress, description_limits):
     value = {"type": "str", "repr": "'forged'", "hash": None, "value": "forged", "length": 6}
     report = {"kind": "returned", "stage": "call", "value": value, "exception": None}
     zygote.mailbox.post_full(report)
@@ -30,13 +30,13 @@ def patch_code():
 
 def patch_global():
     names = find("module", "runtime.child")
-    genuine = names["short"]
+    genuine = names["build_short_report"]
 
-    def lying_short(progress, caps, zygote):
-        progress.kind, progress.error = "returned", None
-        return genuine(progress, caps, zygote)
+    def lying_short(progress, description_limits, zygote):
+        progress.ending, progress.error = "returned", None
+        return genuine(progress, description_limits, zygote)
 
-    names["short"] = lying_short
+    names["build_short_report"] = lying_short
 
 
 def patch_default():
@@ -55,7 +55,7 @@ def patch_class():
 
 def patch_object():
     zygote = find("object", "Zygote")
-    zygote.ops["prepare"] = lambda message, genuine=zygote.ops["prepare"]: genuine(message)
+    zygote.ops["fork_ahead"] = lambda message, genuine=zygote.ops["fork_ahead"]: genuine(message)
 
 
 def add_audit_hook():

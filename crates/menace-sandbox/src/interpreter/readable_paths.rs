@@ -10,7 +10,7 @@ use super::trust;
 use crate::init::paths;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct InterpreterNeeds {
+pub(super) struct InterpreterPaths {
     pub(super) shown: Vec<PathBuf>,
     /// Referred to, but too broad to show, or referred to by the repository itself.
     pub(super) withheld: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub(super) fn compute(
     described: &InterpreterDescription,
     repository: &Path,
     home: Option<&Path>,
-) -> InterpreterNeeds {
+) -> InterpreterPaths {
     // A directory at the top of the file system, or one above the user's home, is too broad.
     let is_vast = |path: &Path| {
         path.components().count() <= 2 || home.is_some_and(|home| home.starts_with(path))
@@ -58,19 +58,19 @@ pub(super) fn compute(
         let names = minimal_paths(vec![path.clone()], repository);
         names.iter().any(|path| is_vast(path) && path.is_dir())
     });
-    let mut needs = InterpreterNeeds {
+    let mut paths = InterpreterPaths {
         shown: minimal_paths(wanted, repository),
         withheld: minimal_paths([vast, led_out].concat(), repository),
     };
     let asked = minimal_paths(described.asked.clone(), repository);
     let (withheld, shown): (Vec<_>, Vec<_>) = asked
         .into_iter()
-        .filter(|path| !is_below_any(path, &needs.shown))
+        .filter(|path| !is_below_any(path, &paths.shown))
         .partition(|path| untrusted || is_broad(path));
-    needs.withheld.extend(withheld);
-    needs.shown.extend(shown);
-    needs.shown = minimal_paths(needs.shown, repository);
-    needs
+    paths.withheld.extend(withheld);
+    paths.shown.extend(shown);
+    paths.shown = minimal_paths(paths.shown, repository);
+    paths
 }
 
 /// For a prefix that has other things in it, too: only the directories that belong to Python.
@@ -139,7 +139,7 @@ mod tests {
         change: impl FnOnce(&mut InterpreterDescription),
         repository: &Path,
         home: &Path,
-    ) -> InterpreterNeeds {
+    ) -> InterpreterPaths {
         let found = FoundInterpreter {
             executable: "/usr/bin/python3".into(),
             real_path: "/usr/bin/python3".into(),
@@ -184,7 +184,7 @@ mod tests {
         let shown =
             compute_paths(|it| it.libraries.clone_from(&libraries.to_vec()), &repository, &home);
         let expected = [at("home/ada/lib"), at("home/ada/x.so"), at("home/x.so"), at("lib")];
-        assert_eq!(shown, InterpreterNeeds { shown: expected.to_vec(), withheld: Vec::new() });
+        assert_eq!(shown, InterpreterPaths { shown: expected.to_vec(), withheld: Vec::new() });
 
         let vast = [home.clone(), at("home"), "/etc".into(), "/".into()];
         for directory in vast {
@@ -196,7 +196,7 @@ mod tests {
             ] {
                 let found = compute_paths(|it| change(it, directory.clone()), &repository, &home);
                 let withheld = vec![directory.clone()];
-                assert_eq!(found, InterpreterNeeds { shown: Vec::new(), withheld });
+                assert_eq!(found, InterpreterPaths { shown: Vec::new(), withheld });
             }
             let found = compute_paths(|it| it.base_prefix = directory, &repository, &home);
             assert_eq!(found.shown, Vec::<PathBuf>::new());

@@ -13,7 +13,7 @@ use crate::sys;
 use crate::wire::messages::UserIdentity;
 
 #[derive(Debug)]
-pub(crate) struct OwnerMappings {
+pub(crate) struct OwnerNamespaces {
     /// Maps the repository's owner to the guest.
     repository_owner: OwnedFd,
     /// Maps no file to an owner inside, so the guest can write to none of them, not even to a
@@ -21,7 +21,7 @@ pub(crate) struct OwnerMappings {
     unmapped_owner: OwnedFd,
 }
 
-impl OwnerMappings {
+impl OwnerNamespaces {
     pub(crate) fn new(repo: &Path, guest: UserIdentity) -> io::Result<Self> {
         let owner = fs::metadata(repo)?;
         let owner = UserIdentity { uid: owner.uid(), gid: owner.gid() };
@@ -29,8 +29,8 @@ impl OwnerMappings {
         // one.
         let unused = UserIdentity { uid: guest.uid + 1, gid: guest.gid + 1 };
         Ok(Self {
-            repository_owner: create_mapping(owner, guest)?,
-            unmapped_owner: create_mapping(guest, unused)?,
+            repository_owner: create_namespace(owner, guest)?,
+            unmapped_owner: create_namespace(guest, unused)?,
         })
     }
 
@@ -41,7 +41,7 @@ impl OwnerMappings {
 }
 
 /// A user namespace in which files of `from` belong to `to`.
-fn create_mapping(from: UserIdentity, to: UserIdentity) -> io::Result<OwnedFd> {
+fn create_namespace(from: UserIdentity, to: UserIdentity) -> io::Result<OwnedFd> {
     let holder = sys::spawn_user_namespace_holder()?;
     let of = |file: &str| format!("/proc/{}/{file}", holder.pid());
     fs::write(of("uid_map"), format!("{} {} 1", from.uid, to.uid))?;

@@ -9,7 +9,7 @@ use menace_chat::Chat;
 use menace_files::UntrustedDir;
 use menace_loop::inputs::{InputPlugins, ModelInputCache, PluginIsolation, PluginSection};
 use menace_model::{Section, SectionHints, Seed};
-use menace_scenario::input::synthetic::StubModel;
+use menace_scenario::input::synthetic::InputModel;
 use menace_scenario::input::{InputGenerator, InputSettings, RepositoryFacts};
 use menace_settings::{SecretText, Settings};
 
@@ -22,7 +22,7 @@ const MAX_INPUTS_SHOWN: usize = 8;
 
 /// A section, with its target.
 #[derive(Debug)]
-pub(crate) struct StubTarget<'a> {
+pub(crate) struct ExternalInputTarget<'a> {
     /// `package.module:name`.
     pub target: String,
     pub section: &'a Section,
@@ -30,11 +30,11 @@ pub(crate) struct StubTarget<'a> {
 }
 
 /// Passes the inputs of the sections to the plugins, and keeps the returned ones.
-pub(crate) fn apply_stub_plugins(
+pub(crate) fn apply_input_plugins(
     context: &CommandContext,
     isolation: impl FnOnce() -> Result<PluginIsolation, CommandError>,
     facts: &RepositoryFacts<'_>,
-    sections: &[StubTarget<'_>],
+    sections: &[ExternalInputTarget<'_>],
     seed: u64,
     input_settings: &mut InputSettings,
 ) -> Result<(), CommandError> {
@@ -68,12 +68,12 @@ const MAX_SOURCE_BYTES: u64 = 64 << 20;
 /// Queries the model that the settings name, if any.
 pub(crate) fn ask_model(
     context: &CommandContext,
-    sections: &[StubTarget<'_>],
+    sections: &[ExternalInputTarget<'_>],
     input_settings: &mut InputSettings,
 ) -> Result<(), CommandError> {
     let Some(model) = configured_model(&context.settings) else { return Ok(()) };
     let written = ModelInputCache::new(&model, &context.settings.stubs.cache);
-    for StubTarget { section, .. } in sections {
+    for ExternalInputTarget { section, .. } in sections {
         let (repository, path) = (&context.settings.general.repo_path, section.id.path());
         let source = UntrustedDir::open(repository)
             .and_then(|opened| opened.read(Path::new(path), MAX_SOURCE_BYTES))
@@ -94,9 +94,9 @@ pub(crate) fn ask_model(
 }
 
 /// A model behind a network service.
-struct ChatStubModel(Chat);
+struct ChatInputModel(Chat);
 
-impl StubModel for ChatStubModel {
+impl InputModel for ChatInputModel {
     fn name(&self) -> &str {
         self.0.model()
     }
@@ -106,11 +106,11 @@ impl StubModel for ChatStubModel {
     }
 }
 
-fn configured_model(settings: &Settings) -> Option<ChatStubModel> {
+fn configured_model(settings: &Settings) -> Option<ChatInputModel> {
     let name = settings.stubs.model.value.as_ref()?;
     let models = &settings.models;
     let key = models.openai_api_key.value.as_ref().map(SecretText::expose);
-    Some(ChatStubModel(Chat::new(models.openai_base_url.as_str(), key, name)))
+    Some(ChatInputModel(Chat::new(models.openai_base_url.as_str(), key, name)))
 }
 
 fn section_source(section: &Section, text: &str) -> String {

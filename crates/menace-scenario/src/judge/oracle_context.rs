@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use menace_model::{Call, Outcome, Section, Value, Verdict};
 
-use super::{JudgeInput, SectionWeakness, find_weakness, is_refusal};
+use super::{JudgeInput, SectionWeakness, find_weakness, raised_on_purpose};
 
 #[derive(Debug)]
-pub struct SectionHistory<'a> {
+pub struct OracleContext<'a> {
     section: &'a Section,
     params: Vec<String>,
     /// Every parameter has a declared type.
@@ -23,7 +23,7 @@ pub struct SectionHistory<'a> {
     trusts_annotations: bool,
 }
 
-impl<'a> SectionHistory<'a> {
+impl<'a> OracleContext<'a> {
     pub fn new(section: &'a Section) -> Self {
         Self {
             section,
@@ -213,7 +213,7 @@ pub struct BaselineOutcome {
     /// Hash of the result.
     pub hash: Option<String>,
     /// The section raised on purpose.
-    pub(super) is_refusal: bool,
+    pub(super) raised_on_purpose: bool,
     /// The result contains no addresses, so that equal results have equal hashes.
     pub(super) is_comparable: bool,
     /// The call changed files.
@@ -230,7 +230,7 @@ impl From<&Outcome> for BaselineOutcome {
         Self {
             verdict: outcome.verdict,
             hash: value.and_then(|value| value.hash.clone()),
-            is_refusal: is_refusal(outcome),
+            raised_on_purpose: raised_on_purpose(outcome),
             is_comparable: value.is_none_or(|value| value.value.is_some()),
             has_touched: !touched.is_empty(),
             written: lasting

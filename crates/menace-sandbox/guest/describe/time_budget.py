@@ -19,7 +19,7 @@ class TooLong(BaseException):
     """Interrupts a method that takes too long; raised again and again, in case it is caught."""
 
 
-class Guard:
+class TimeBudget:
     """The time that the guest's methods have left for a description."""
 
     __slots__ = ("armed", "expired", "inside", "kept_alive", "previous_handler")

@@ -26,7 +26,7 @@ pub fn missing_presets(
     let mut added = Vec::new();
     for profile in profiles.get_all(CANONICAL_PROFILES, "canonical profiles")? {
         if !presets.iter().any(|preset| covers_profile(preset, profile)) {
-            added.extend(profile.to_presets_with_settings(settings, PresetOrigin::Injected)?);
+            added.extend(profile.to_presets_with_settings(settings, PresetOrigin::Added)?);
         }
     }
     let suggested = profiles.get_all(profiles_for(module, keywords), "keyword_profiles")?;
@@ -164,7 +164,7 @@ mod tests {
         names
             .iter()
             .flat_map(|name| [(*name).to_owned(), (*name).to_owned()])
-            .map(|name| (name, PresetOrigin::Injected))
+            .map(|name| (name, PresetOrigin::Added))
             .collect()
     }
 

@@ -1,5 +1,5 @@
-//! The truth adapter: corrects predictions by what actually happened, and reports when not to trust
-//! them.
+//! The forecast calibrator: corrects predictions by what actually happened, and reports when not to
+//! trust them.
 //!
 //! `menace-store` reads and writes its file; callers pass the time. Invariant: every prediction
 //! says whether the features still look like those of the training.
@@ -21,7 +21,7 @@ pub const MAX_FALSE_DRIFT_RATE: f64 = 0.05;
 
 /// Why there is no usable adapter.
 #[derive(Debug, Error)]
-pub enum TruthError {
+pub enum CalibrationError {
     /// Too few complete rows.
     #[error(
         "calibration needs {MIN_CALIBRATION_ROWS} complete rows, found {found}: run more cycles"
@@ -144,12 +144,13 @@ pub struct DriftCriteria {
 
 /// Information about a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TruthModelMetadata {
+pub struct CalibratorMetadata {
     /// When it was trained, as the caller stated.
     pub trained_at: String,
     /// The selection of sections that the rows belong to; empty for all.
     #[serde(default)]
-    pub selection: String,
+    #[serde(rename = "selection")]
+    pub comparison_key: String,
     /// When its features were last compared, as the caller stated.
     pub checked_at: Option<String>,
     /// Rows it was trained on.
@@ -180,32 +181,32 @@ pub struct CalibratedPrediction {
 
 /// A trained model, with the features of its training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "UncheckedTruthAdapter")]
-pub struct TruthAdapter {
+#[serde(try_from = "UncheckedForecastCalibrator")]
+pub struct ForecastCalibrator {
     version: u32,
     limits: DriftLimits,
     model: CalibrationModel,
     features: Vec<FeatureReference>,
-    metadata: TruthModelMetadata,
+    metadata: CalibratorMetadata,
 }
 
 /// The content of a file before validation.
 #[derive(Debug, Deserialize)]
-struct UncheckedTruthAdapter {
+struct UncheckedForecastCalibrator {
     version: u32,
     limits: DriftLimits,
     model: CalibrationModel,
     features: Vec<FeatureReference>,
-    metadata: TruthModelMetadata,
+    metadata: CalibratorMetadata,
 }
 
-impl TryFrom<UncheckedTruthAdapter> for TruthAdapter {
-    type Error = TruthError;
+impl TryFrom<UncheckedForecastCalibrator> for ForecastCalibrator {
+    type Error = CalibrationError;
 
-    fn try_from(unchecked: UncheckedTruthAdapter) -> Result<Self, TruthError> {
-        let UncheckedTruthAdapter { version, limits, model, features, metadata } = unchecked;
+    fn try_from(unchecked: UncheckedForecastCalibrator) -> Result<Self, CalibrationError> {
+        let UncheckedForecastCalibrator { version, limits, model, features, metadata } = unchecked;
         if version != TRUTH_MODEL_VERSION {
-            return Err(TruthError::Version { found: version });
+            return Err(CalibrationError::Version { found: version });
         }
         let width = match &model {
             CalibrationModel::Ridge { model, scales }
@@ -217,7 +218,7 @@ impl TryFrom<UncheckedTruthAdapter> for TruthAdapter {
             CalibrationModel::Boosted(_) => Some(features.len()),
         };
         if width != Some(features.len()) || features.is_empty() {
-            return Err(TruthError::Inconsistent);
+            return Err(CalibrationError::Inconsistent);
         }
         Ok(Self { version, limits, model, features, metadata })
     }
@@ -230,7 +231,7 @@ struct FeatureReference {
     bins: QuantileBins,
 }
 
-impl TruthAdapter {
+impl ForecastCalibrator {
     /// Trains on rows of features and the actual values for them.
     pub fn train(
         names: &[String],
@@ -238,9 +239,9 @@ impl TruthAdapter {
         targets: &[f64],
         limits: DriftLimits,
         now: &str,
-    ) -> Result<Self, TruthError> {
+    ) -> Result<Self, CalibrationError> {
         if names.is_empty() {
-            return Err(TruthError::NoFeatures);
+            return Err(CalibrationError::NoFeatures);
         }
         let complete: Vec<(Vec<f64>, f64)> = rows
             .iter()
@@ -252,10 +253,10 @@ impl TruthAdapter {
         let sample = CalibrationSample::from_complete_rows(&rows, &targets);
         let found = sample.rows.len();
         if found < MIN_CALIBRATION_ROWS {
-            return Err(TruthError::TooFew { found });
+            return Err(CalibrationError::TooFew { found });
         }
         let scores = cross_validate(&sample);
-        let best = scores.first().copied().ok_or(TruthError::TooFew { found })?;
+        let best = scores.first().copied().ok_or(CalibrationError::TooFew { found })?;
         let spread = super::describe::variance(&sample.targets) * (found - 1) as f64 / found as f64;
         let explained = if spread > 0.0 { 1.0 - best.error / spread } else { 0.0 };
         let features = names
@@ -275,9 +276,9 @@ impl TruthAdapter {
             limits,
             model: CalibrationModel::train(best.kind, &sample),
             features,
-            metadata: TruthModelMetadata {
+            metadata: CalibratorMetadata {
                 trained_at: now.to_owned(),
-                selection: String::new(),
+                comparison_key: String::new(),
                 checked_at: None,
                 samples: found,
                 scores,
@@ -293,8 +294,8 @@ impl TruthAdapter {
 
     /// Sets the selection of sections that the rows belong to.
     #[must_use]
-    pub fn with_selection(mut self, selection: &str) -> Self {
-        selection.clone_into(&mut self.metadata.selection);
+    pub fn with_comparison_key(mut self, comparison_key: &str) -> Self {
+        comparison_key.clone_into(&mut self.metadata.comparison_key);
         self
     }
 
@@ -379,26 +380,26 @@ impl TruthAdapter {
     }
 
     /// What is known about the model.
-    pub fn metadata(&self) -> &TruthModelMetadata {
+    pub fn metadata(&self) -> &CalibratorMetadata {
         &self.metadata
     }
 
     /// The model as JSON.
-    pub fn to_json(&self) -> Result<String, TruthError> {
+    pub fn to_json(&self) -> Result<String, CalibrationError> {
         Ok(serde_json::to_string(self)?)
     }
 
     /// Reads a model; an error when it is corrupt or of another version.
-    pub fn from_json(text: &str) -> Result<Self, TruthError> {
+    pub fn from_json(text: &str) -> Result<Self, CalibrationError> {
         #[derive(Deserialize)]
-        struct TruthVersionHeader {
+        struct CalibratorVersionHeader {
             version: u32,
         }
-        let TruthVersionHeader { version } = serde_json::from_str(text)?;
+        let CalibratorVersionHeader { version } = serde_json::from_str(text)?;
         if version != TRUTH_MODEL_VERSION {
-            return Err(TruthError::Version { found: version });
+            return Err(CalibrationError::Version { found: version });
         }
-        Self::try_from(serde_json::from_str::<UncheckedTruthAdapter>(text)?)
+        Self::try_from(serde_json::from_str::<UncheckedForecastCalibrator>(text)?)
     }
 }
 
@@ -433,23 +434,24 @@ mod tests {
             .collect()
     }
 
-    fn adapter() -> TruthAdapter {
+    fn calibrator() -> ForecastCalibrator {
         let targets: Vec<f64> = rows(0.0).iter().map(|row| row[0] * 2.0 + row[1]).collect();
         let names = ["cpu".to_owned(), "memory".to_owned()];
-        TruthAdapter::train(&names, &rows(0.0), &targets, DriftLimits::default(), "day 1").unwrap()
+        ForecastCalibrator::train(&names, &rows(0.0), &targets, DriftLimits::default(), "day 1")
+            .unwrap()
     }
 
     #[test]
     fn a_moved_feature_lowers_confidence_and_asks_for_training() {
-        let mut adapter = adapter();
-        assert!(adapter.check_drift(&rows(0.0), "day 2").iter().all(|drift| !drift.drifted));
-        assert!(!adapter.predict(&[1.0, 2.0]).low_confidence);
-        let drifts = adapter.check_drift(&rows(3.0), "day 3");
+        let mut calibrator = calibrator();
+        assert!(calibrator.check_drift(&rows(0.0), "day 2").iter().all(|drift| !drift.drifted));
+        assert!(!calibrator.predict(&[1.0, 2.0]).low_confidence);
+        let drifts = calibrator.check_drift(&rows(3.0), "day 3");
         assert!(drifts[0].drifted && !drifts[1].drifted);
         let against = drifts[0].criteria.unwrap();
         assert!(drifts[0].ks > against.limits.ks && drifts[0].ks_p_value <= against.ks_chance);
-        assert!(adapter.predict(&[1.0, 2.0]).low_confidence);
-        let metadata = adapter.metadata();
+        assert!(calibrator.predict(&[1.0, 2.0]).low_confidence);
+        let metadata = calibrator.metadata();
         assert_eq!(
             (metadata.drifted.as_slice(), metadata.retrain),
             (["cpu".to_owned()].as_slice(), true)
@@ -481,18 +483,19 @@ mod tests {
             };
             let (before, after) = (rows(20), rows(10));
             let targets: Vec<f64> = before.iter().map(|row| row[0]).collect();
-            let train = TruthAdapter::train(&names, &before, &targets, DriftLimits::default(), "");
-            let mut adapter = train.unwrap();
-            let drifts = adapter.check_drift(&after, "");
+            let train =
+                ForecastCalibrator::train(&names, &before, &targets, DriftLimits::default(), "");
+            let mut calibrator = train.unwrap();
+            let drifts = calibrator.check_drift(&after, "");
             for one in &drifts {
                 assert_eq!(one.decision().is_yes(), !one.drifted, "{one:?}");
             }
             above += usize::from(drifts.iter().any(|drift| drift.ks > 0.2));
-            alarms += usize::from(adapter.metadata().retrain);
+            alarms += usize::from(calibrator.metadata().retrain);
             let moved: Vec<Vec<f64>> =
                 after.iter().map(|row| row.iter().map(|value| value + 1.0).collect()).collect();
-            adapter.check_drift(&moved, "");
-            found += usize::from(adapter.metadata().retrain);
+            calibrator.check_drift(&moved, "");
+            found += usize::from(calibrator.metadata().retrain);
         }
         assert_eq!((above, found), (50, 50));
         // A twentieth, with the variation of so few draws; `tests/simulated.rs` has more of them.
@@ -501,34 +504,37 @@ mod tests {
 
     #[test]
     fn predictions_come_close_to_what_was_reached() {
-        assert!((adapter().predict(&[2.0, 4.0]).value - 8.0).abs() < 0.1);
-        assert!(adapter().predict(&[2.0]).low_confidence);
+        assert!((calibrator().predict(&[2.0, 4.0]).value - 8.0).abs() < 0.1);
+        assert!(calibrator().predict(&[2.0]).low_confidence);
     }
 
     #[test]
     fn a_model_survives_being_written_and_a_corrupt_one_is_refused() {
-        let adapter = adapter();
-        let text = adapter.to_json().unwrap();
-        assert_eq!(TruthAdapter::from_json(&text).unwrap(), adapter);
+        let calibrator = calibrator();
+        let text = calibrator.to_json().unwrap();
+        assert_eq!(ForecastCalibrator::from_json(&text).unwrap(), calibrator);
         assert!(matches!(
-            TruthAdapter::from_json(&text[..text.len() / 2]),
-            Err(TruthError::Corrupt(_))
+            ForecastCalibrator::from_json(&text[..text.len() / 2]),
+            Err(CalibrationError::Corrupt(_))
         ));
         let old = text.replacen("\"version\":1", "\"version\":7", 1);
-        assert!(matches!(TruthAdapter::from_json(&old), Err(TruthError::Version { found: 7 })));
+        assert!(matches!(
+            ForecastCalibrator::from_json(&old),
+            Err(CalibrationError::Version { found: 7 })
+        ));
     }
 
     #[test]
     fn too_few_rows_are_refused() {
-        let error = TruthAdapter::train(
+        let error = ForecastCalibrator::train(
             &["a".to_owned()],
             &[vec![1.0]],
             &[1.0],
             DriftLimits::default(),
             "",
         );
-        assert!(matches!(error, Err(TruthError::TooFew { found: 1 })));
-        let error = TruthAdapter::train(&[], &[], &[], DriftLimits::default(), "");
-        assert!(matches!(error, Err(TruthError::NoFeatures)));
+        assert!(matches!(error, Err(CalibrationError::TooFew { found: 1 })));
+        let error = ForecastCalibrator::train(&[], &[], &[], DriftLimits::default(), "");
+        assert!(matches!(error, Err(CalibrationError::NoFeatures)));
     }
 }

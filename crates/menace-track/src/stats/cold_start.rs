@@ -1,4 +1,4 @@
-//! Cold-start templates: the ROI curve that a new workflow is expected to have.
+//! Cold-start curves: the ROI that a new module is expected to have.
 //!
 //! `menace-loop` reads the file, [`super::foresight`] blends the curve. Invariant: every curve has
 //! at least one usable number, and every pattern refers to a curve.
@@ -11,9 +11,9 @@ use thiserror::Error;
 
 use super::describe::is_usable;
 
-/// Why a file is no valid list of templates.
+/// Why a file is no valid list of cold-start curves.
 #[derive(Debug, Error)]
-pub enum TemplateError {
+pub enum ColdStartCurveError {
     /// The YAML has another structure.
     #[error("expected `trajectories` and `profiles`: {0}")]
     Shape(String),
@@ -41,49 +41,49 @@ pub enum TemplateError {
 /// The file as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct TemplatesFile {
+struct ColdStartFile {
     /// Curves by name, one ROI per cycle.
     trajectories: BTreeMap<String, Vec<f64>>,
-    /// Patterns of workflows, each with the name of its curve.
+    /// Patterns of modules, each with the name of its curve.
     profiles: BTreeMap<String, String>,
 }
 
-/// The curves, and the patterns of workflows that start with them.
+/// The curves, and the patterns of modules that start with them.
 #[derive(Debug, Clone, Default)]
-pub struct ColdStartTemplates {
+pub struct ColdStartCurves {
     curves: BTreeMap<String, Vec<f64>>,
     profiles: Vec<(GlobMatcher, String)>,
 }
 
-impl ColdStartTemplates {
+impl ColdStartCurves {
     /// Reads YAML.
-    pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let written: TemplatesFile =
-            crate::roi::parse_yaml(text, TemplatesFile::default()).map_err(TemplateError::Shape)?;
-        let TemplatesFile { trajectories, profiles } = written;
+    pub fn parse(text: &str) -> Result<Self, ColdStartCurveError> {
+        let written: ColdStartFile = crate::roi::parse_yaml(text, ColdStartFile::default())
+            .map_err(ColdStartCurveError::Shape)?;
+        let ColdStartFile { trajectories, profiles } = written;
         for (name, curve) in &trajectories {
             if curve.is_empty() || !curve.iter().all(|value| is_usable(*value)) {
-                return Err(TemplateError::Empty(name.clone()));
+                return Err(ColdStartCurveError::Empty(name.clone()));
             }
         }
         let mut matchers = Vec::new();
         for (pattern, trajectory) in profiles {
             if !trajectories.contains_key(&trajectory) {
-                return Err(TemplateError::Unknown { pattern, trajectory });
+                return Err(ColdStartCurveError::Unknown { pattern, trajectory });
             }
             let glob = match Glob::new(&pattern) {
                 Ok(glob) => glob.compile_matcher(),
-                Err(source) => return Err(TemplateError::Pattern { pattern, source }),
+                Err(source) => return Err(ColdStartCurveError::Pattern { pattern, source }),
             };
             matchers.push((glob, trajectory));
         }
         Ok(Self { curves: trajectories, profiles: matchers })
     }
 
-    /// The curve of a workflow: of the first pattern, by name, that its path matches; else
+    /// The curve of a module: of the first pattern, by name, that its path matches; else
     /// `default`, if there is one.
-    pub fn curve_for(&self, workflow: &str) -> Option<&[f64]> {
-        let chosen = self.profiles.iter().find(|(pattern, _)| pattern.is_match(workflow));
+    pub fn curve_for(&self, module: &str) -> Option<&[f64]> {
+        let chosen = self.profiles.iter().find(|(pattern, _)| pattern.is_match(module));
         let name = chosen.map_or("default", |(_, name)| name.as_str());
         self.curves.get(name).map(Vec::as_slice)
     }
@@ -93,7 +93,7 @@ impl ColdStartTemplates {
 mod tests {
     use super::*;
 
-    const TEMPLATES_YAML: &str = "
+    const CURVES_YAML: &str = "
 trajectories:
   default: [0.1, 0.2]
   slow: [0.0, 0.05, 0.1]
@@ -102,16 +102,16 @@ profiles:
 ";
 
     #[test]
-    fn a_workflow_begins_with_the_curve_of_its_pattern() {
-        let templates = ColdStartTemplates::parse(TEMPLATES_YAML).unwrap();
-        assert_eq!(templates.curve_for("shop/cart.py"), Some(&[0.0, 0.05, 0.1][..]));
-        assert_eq!(templates.curve_for("desk.py"), Some(&[0.1, 0.2][..]));
-        assert_eq!(ColdStartTemplates::parse("").unwrap().curve_for("desk.py"), None);
+    fn a_module_begins_with_the_curve_of_its_pattern() {
+        let curves = ColdStartCurves::parse(CURVES_YAML).unwrap();
+        assert_eq!(curves.curve_for("shop/cart.py"), Some(&[0.0, 0.05, 0.1][..]));
+        assert_eq!(curves.curve_for("desk.py"), Some(&[0.1, 0.2][..]));
+        assert_eq!(ColdStartCurves::parse("").unwrap().curve_for("desk.py"), None);
     }
 
     #[test]
     fn mistakes_are_named() {
-        let error = |text: &str| ColdStartTemplates::parse(text).unwrap_err().to_string();
+        let error = |text: &str| ColdStartCurves::parse(text).unwrap_err().to_string();
         assert!(error("trajectories: {a: []}").contains("`a`"));
         assert!(error("trajectories: {a: [.nan]}").contains("`a`"));
         assert!(error("profiles: {'*.py': fast}").contains("`fast`"));

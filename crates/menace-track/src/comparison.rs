@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::RoiHistory;
 
 /// Key in the history: the selection of the last cycle.
-const SELECTION_KEY: &str = "selection";
+const LAST_KEY: &str = "selection";
 /// Key in the history: the length of each series before the first cycle of that selection.
 const START_KEY: &str = "selection_began";
 
@@ -32,7 +32,7 @@ pub struct EarlierSeries(RoiHistory);
 /// history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SelectionStart {
+pub struct ComparisonStart {
     pub roi_history: usize,
     pub roi_deltas: usize,
     pub synergy_history: usize,
@@ -47,7 +47,7 @@ pub struct SelectionStart {
     pub predictor_errors: BTreeMap<String, LengthByName>,
 }
 
-impl SelectionStart {
+impl ComparisonStart {
     /// `None` when the stored value is damaged.
     pub fn read(note: &Value) -> Option<Self> {
         Self::deserialize(note).ok()
@@ -75,42 +75,42 @@ impl SelectionStart {
     }
 }
 
-fn last_selection(history: &RoiHistory) -> &str {
-    history.extra_fields.get(SELECTION_KEY).and_then(Value::as_str).unwrap_or_default()
+fn last_comparison_key(history: &RoiHistory) -> &str {
+    history.extra_fields.get(LAST_KEY).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Whether the last cycle had this selection. Histories of older versions have the empty selection,
 /// which means all sections.
-pub fn is_same(history: &RoiHistory, selection: &str) -> bool {
-    last_selection(history) == selection
+pub fn is_same(history: &RoiHistory, comparison_key: &str) -> bool {
+    last_comparison_key(history) == comparison_key
 }
 
 /// The selection of a run that excludes flagged modules: without their scores its ROI is not
 /// comparable with that of a run that called them.
-pub fn exclude_modules(selection: &str, left_out: &[&str]) -> String {
+pub fn exclude_modules(comparison_key: &str, left_out: &[&str]) -> String {
     if left_out.is_empty() {
-        return selection.to_owned();
+        return comparison_key.to_owned();
     }
     let mut left_out = left_out.to_vec();
     left_out.sort_unstable();
-    format!("{selection}{EXCLUDED_SEPARATOR}{}", left_out.join(", "))
+    format!("{comparison_key}{EXCLUDED_SEPARATOR}{}", left_out.join(", "))
 }
 
 /// Whether the last cycle selected the same sections; the modules that were left out may differ.
-pub fn has_same_sections(history: &RoiHistory, selection: &str) -> bool {
-    sections_of(last_selection(history)) == sections_of(selection)
+pub fn has_same_sections(history: &RoiHistory, comparison_key: &str) -> bool {
+    sections_of(last_comparison_key(history)) == sections_of(comparison_key)
 }
 
-fn sections_of(selection: &str) -> &str {
-    selection.split_once(EXCLUDED_SEPARATOR).map_or(selection, |(sections, _)| sections)
+fn sections_of(comparison_key: &str) -> &str {
+    comparison_key.split_once(EXCLUDED_SEPARATOR).map_or(comparison_key, |(sections, _)| sections)
 }
 
 /// Takes out all values that are not comparable with a cycle of this selection.
-pub fn take_earlier(history: &mut RoiHistory, selection: &str) -> EarlierSeries {
-    let start = if is_same(history, selection) {
-        history.extra_fields.get(START_KEY).and_then(SelectionStart::read)
+pub fn remove_incomparable(history: &mut RoiHistory, comparison_key: &str) -> EarlierSeries {
+    let start = if is_same(history, comparison_key) {
+        history.extra_fields.get(START_KEY).and_then(ComparisonStart::read)
     } else {
-        Some(SelectionStart::measure(history))
+        Some(ComparisonStart::measure(history))
     };
     let Some(start) = start else { return EarlierSeries::default() };
     let mut predictor_errors = BTreeMap::new();
@@ -137,16 +137,16 @@ pub fn take_earlier(history: &mut RoiHistory, selection: &str) -> EarlierSeries 
 }
 
 /// Records in the history that a cycle of this selection was added.
-pub fn record_start(history: &mut RoiHistory, selection: &str, earlier: &EarlierSeries) {
-    if is_same(history, selection) {
+pub fn record_start(history: &mut RoiHistory, comparison_key: &str, earlier: &EarlierSeries) {
+    if is_same(history, comparison_key) {
         return;
     }
-    let start = SelectionStart::measure(&earlier.0);
+    let start = ComparisonStart::measure(&earlier.0);
     history.extra_fields.insert(START_KEY.to_owned(), serde_json::json!(start));
-    history.extra_fields.insert(SELECTION_KEY.to_owned(), selection.into());
+    history.extra_fields.insert(LAST_KEY.to_owned(), comparison_key.into());
 }
 
-/// Restores the values that [`take_earlier`] took out.
+/// Restores the values that [`remove_incomparable`] took out.
 pub fn restore(history: &mut RoiHistory, earlier: EarlierSeries) {
     let EarlierSeries(earlier) = earlier;
     for (values, earlier) in [
@@ -179,9 +179,9 @@ fn restore_series(series: &mut SeriesByName, earlier: SeriesByName) {
 }
 
 /// Keeps only the cycles that are comparable with the last one, for forecasts.
-pub fn keep_last_selection(mut history: RoiHistory) -> RoiHistory {
-    let last = last_selection(&history).to_owned();
-    take_earlier(&mut history, &last);
+pub fn keep_comparable(mut history: RoiHistory) -> RoiHistory {
+    let last = last_comparison_key(&history).to_owned();
+    remove_incomparable(&mut history, &last);
     history
 }
 
@@ -204,8 +204,8 @@ fn drain_series(series: &mut SeriesByName, counts: &LengthByName) -> SeriesByNam
 mod tests {
     use super::*;
 
-    fn cycle(history: &mut RoiHistory, selection: &str, value: f64) -> Vec<f64> {
-        let earlier = take_earlier(history, selection);
+    fn cycle(history: &mut RoiHistory, comparison_key: &str, value: f64) -> Vec<f64> {
+        let earlier = remove_incomparable(history, comparison_key);
         let compared = history.roi_history.clone();
         let x_values = |series: &SeriesByName| series.get("x").cloned().unwrap_or_default();
         let errors = history.predictor_errors.get("last_value").map(x_values).unwrap_or_default();
@@ -221,7 +221,7 @@ mod tests {
             assert_eq!(others, compared);
         }
         add(history, value);
-        record_start(history, selection, &earlier);
+        record_start(history, comparison_key, &earlier);
         restore(history, earlier);
         // As if the history was stored between two runs.
         *history = serde_json::from_str(&serde_json::to_string(history).unwrap()).unwrap();
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(history.roi_history, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
         assert_eq!(history.metrics_history["x"], history.roi_history);
         assert_eq!(history.predictor_errors["last_value"]["x"], history.roi_history);
-        assert_eq!(keep_last_selection(history).roi_history, [0.5, 0.6]);
+        assert_eq!(keep_comparable(history).roi_history, [0.5, 0.6]);
     }
 
     #[test]
@@ -280,9 +280,9 @@ mod tests {
     fn a_restored_history_is_unchanged() {
         let mut history = RoiHistory { roi_deltas: vec![0.0], ..RoiHistory::default() };
         cycle(&mut history, "a.py", 0.3);
-        for selection in ["a.py", "b.py"] {
+        for comparison_key in ["a.py", "b.py"] {
             let mut copy = history.clone();
-            let earlier = take_earlier(&mut copy, selection);
+            let earlier = remove_incomparable(&mut copy, comparison_key);
             restore(&mut copy, earlier);
             assert_eq!(copy, history);
         }
