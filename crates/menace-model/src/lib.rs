@@ -10,6 +10,7 @@ mod clock;
 mod code_metrics;
 mod conditions;
 mod construction;
+mod exposure;
 mod failure;
 mod finding;
 mod hints;
@@ -44,6 +45,7 @@ pub use conditions::{
     UpstreamFailure,
 };
 pub use construction::{ConstructionBlocker, ConstructionPlan, ConstructorCall};
+pub use exposure::{ExposureEvidence, ExposureLevel, SectionExposure, is_outside_product};
 pub use failure::{Failure, FailureId, SourceLocation};
 pub use finding::{FindingConfidence, FindingSeverity, LintWarning, StaticFinding};
 pub use hints::{CallSite, ParamHints, ParamPart, ParamUse, SectionHints, SourceLiterals};

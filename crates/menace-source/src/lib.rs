@@ -15,6 +15,7 @@ mod cache;
 pub mod check;
 pub mod code_metrics;
 pub mod decode;
+mod exposure;
 mod facts;
 pub mod file_discovery;
 mod link;
@@ -26,5 +27,6 @@ mod survey;
 pub use analyze::{
     Analysis, AnalysisOptions, AnalyzeError, MAX_FILE_BYTES, ScannerChoice, analyze,
 };
+pub use exposure::RepositoryExposure;
 pub use loops::{LoopStatement, find_loops};
 pub use survey::{RepositorySurvey, SurveyError};
