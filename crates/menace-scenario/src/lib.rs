@@ -5,6 +5,7 @@
 //! | `config` | configuration that users write as JSON, and its problems | – |
 //! | [`input`] | arguments, receivers and files of calls | `config` |
 //! | [`preset`] | limits, faults and network conditions; profiles | `config`, `input` |
+//! | [`domain`] | which values parameters take, and whether an input is one of them | `input` |
 //! | [`judge`] | oracles: outcome of a call → weakness or none | `input` |
 //! | [`explore`] | coverage-guided search for failing inputs of a section | `input`, `judge` |
 //! | [`shrink`] | a failing call → a smaller one that fails the same way | – |
@@ -15,6 +16,7 @@
 //! only as the table says, which `tests/layers.rs` checks.
 
 mod config;
+pub mod domain;
 pub mod explore;
 pub mod input;
 pub mod judge;

@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ALLOWED_USES: [(&str, &[&str]); 6] = [
+const ALLOWED_USES: [(&str, &[&str]); 7] = [
     ("config", &[]),
     ("input", &["config"]),
     ("preset", &["config", "input"]),
+    ("domain", &["input"]),
     ("judge", &["input"]),
     ("explore", &["input", "judge"]),
     ("shrink", &[]),

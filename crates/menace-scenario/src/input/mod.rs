@@ -41,13 +41,18 @@ use menace_model::{Call, CallFixtures, InputIntent, Value};
 pub(crate) use generator::MAX_PLAUSIBLE_COUNT;
 pub use generator::{InputGenerator, InputSettings, InputStream};
 pub use hostile::{INJECTION_MARKER, ThreatIntensity};
+pub(crate) use infer::annotation::annotation_shape;
+pub(crate) use infer::docstring_types::docstring_shape;
+pub(crate) use infer::literal::literal_shape;
 pub use learn::LearnedHints;
 pub use menace_model::InputStrategy;
 pub use name_topics::TextRole;
 pub use network::section_uses_network;
+pub(crate) use python::parse_value;
 pub use records::{InputTemplates, NamedArguments, PluginInputs};
 pub use repository_facts::RepositoryFacts;
 pub(crate) use repository_facts::SectionContext;
+pub(crate) use shape::{ValueBounds, ValueShape};
 
 /// The input of a call.
 #[derive(Debug, Clone, PartialEq)]
