@@ -4,6 +4,7 @@
 //! `menace-scenario`, running them to `menace-sandbox`. Nothing here does I/O; [`now_ms`] reads the
 //! clock.
 
+mod assessment;
 mod call;
 mod class;
 mod clock;
@@ -35,6 +36,7 @@ mod verdict;
 mod weakness;
 mod word_list;
 
+pub use assessment::FindingAssessment;
 pub use call::{Call, CallTarget, ModuleRef, TargetKind};
 pub use class::{ClassField, ClassIndex, ClassInfo, ClassKind, ClassMethod, NamedTypeIndex};
 pub use clock::{format_utc, now_ms};

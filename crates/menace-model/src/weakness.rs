@@ -59,6 +59,20 @@ impl WeaknessKind {
         matches!((self, rerun), (Self::Memory, Self::Hang))
     }
 
+    /// Whether the input decides if it is a weakness: a wrong one explains it. What a section
+    /// leaves behind or damages is its own.
+    pub fn is_about_input(self) -> bool {
+        !matches!(
+            self,
+            Self::Crash
+                | Self::Leak
+                | Self::SharedState
+                | Self::PartialWrite
+                | Self::SilentFailure
+                | Self::Import
+        )
+    }
+
     /// The order in which failures should be looked at: what an attacker can use, what ends or
     /// blocks the process, what damages data, then exceptions and slowness.
     pub const WORST_FIRST: [Self; 18] = [

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{Failure, SectionId, Verdict, WeaknessKind};
+use menace_model::{Failure, FindingAssessment, SectionId, Verdict, WeaknessKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{DecisionReport, RunStatus};
@@ -109,6 +109,9 @@ pub struct FailureReport {
     pub count: u64,
     /// Whether no earlier run has found it.
     pub new: bool,
+    /// Runs of older versions have none.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub assessment: Option<FindingAssessment>,
 }
 
 impl FailureReport {
@@ -125,6 +128,7 @@ impl FailureReport {
             location: failure.location.to_string(),
             count,
             new,
+            assessment: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use menace_model::{Failure, FailureId, SectionId, TargetKind, Verdict};
+use menace_model::{Failure, FailureId, FindingAssessment, SectionId, TargetKind, Verdict};
 use menace_store::SkippedStage;
 use menace_track::{CallTally, LineRanges};
 
@@ -80,6 +80,8 @@ pub(crate) fn only_first_is_baseline(scenario: &str, other: &str) -> bool {
 pub struct CountedFailure {
     pub failure: Failure,
     pub occurrences: u64,
+    /// Set once the cycle is over.
+    pub assessment: Option<FindingAssessment>,
 }
 
 #[derive(Debug, Default)]
@@ -177,7 +179,9 @@ impl CycleResult {
     /// no faults.
     fn add_failure(&mut self, failure: Failure, occurrences: u64) {
         match self.failures.entry(failure.id.clone()) {
-            Entry::Vacant(free) => drop(free.insert(CountedFailure { failure, occurrences })),
+            Entry::Vacant(free) => {
+                free.insert(CountedFailure { failure, occurrences, assessment: None });
+            }
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
                 known.occurrences += occurrences;
@@ -271,7 +275,7 @@ mod tests {
                 result.add_failure(failure(scenario), 2);
             }
             let counted = &result.failures[&FailureId("f1".to_owned())];
-            let CountedFailure { failure: kept, occurrences } = counted;
+            let CountedFailure { failure: kept, occurrences, .. } = counted;
             assert_eq!((kept.scenario.as_str(), *occurrences), (expected, 6), "{scenarios:?}");
             assert_eq!(kept.message, format!("shown under {expected}"), "message of that scenario");
         }

@@ -37,8 +37,10 @@ impl KnownFailures {
         &self,
         failures: &BTreeMap<FailureId, CountedFailure>,
     ) -> Vec<FailureReport> {
-        let report = failures.iter().map(|(id, CountedFailure { failure, occurrences })| {
-            FailureReport::new(failure, *occurrences, self.is_new(id))
+        let report = failures.iter().map(|(id, counted)| {
+            let CountedFailure { failure, occurrences, assessment } = counted;
+            let report = FailureReport::new(failure, *occurrences, self.is_new(id));
+            FailureReport { assessment: assessment.clone(), ..report }
         });
         report.collect()
     }

@@ -49,6 +49,7 @@ use menace_settings::{KeywordProfiles, Settings};
 use menace_source::{Analysis, SurveyError};
 use menace_store::{RunId, RunReport, RunStartRecord, Store};
 
+use crate::assess::FindingAssessor;
 use crate::calls::CallRunner;
 use crate::cycle::{RunObserver, SectionFilter};
 use crate::failure::SourceLineCache;
@@ -160,6 +161,7 @@ pub fn run(
     let mut session = RunSession {
         request,
         engine,
+        assessor: FindingAssessor::new(request.analysis, &facts),
         known,
         cold_start_curves,
         history,

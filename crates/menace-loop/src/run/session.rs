@@ -24,11 +24,13 @@ use super::signatures::SectionSignatures;
 use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
 use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
+use crate::assess::FindingAssessor;
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
 
 pub(super) struct RunSession<'s> {
     pub request: &'s RunRequest<'s>,
     pub engine: CycleEngine<'s>,
+    pub assessor: FindingAssessor<'s>,
     pub known: KnownFailures,
     pub cold_start_curves: ColdStartCurves,
     pub history: HistoryStore,
@@ -121,6 +123,10 @@ impl RunSession<'_> {
         let mut result = result?;
         if cycle == 0 {
             self.recheck_known(&mut result)?;
+        }
+        let found = result.failures.values().map(|counted| &counted.failure);
+        for (id, assessment) in self.assessor.assess(found) {
+            result.failures.entry(id).and_modify(|one| one.assessment = Some(assessment));
         }
         let tallies = std::mem::take(&mut result.cells);
         Ok(MadeCalls { result, tallies, joules: meter.stop() })

@@ -326,6 +326,7 @@ mod tests {
             location: "shop/cart.py:1".to_owned(),
             count: 1,
             new,
+            assessment: None,
         }
     }
 
