@@ -115,6 +115,11 @@ pub struct FailureReport {
 }
 
 impl FailureReport {
+    /// Whether it is worth showing unasked; without an assessment it is.
+    pub fn is_shown(&self, min_confidence: f64) -> bool {
+        self.assessment.as_ref().is_none_or(|one| one.is_shown(min_confidence))
+    }
+
     pub fn new(failure: &Failure, count: u64, new: bool) -> Self {
         Self {
             id: failure.id.0.clone(),

@@ -12,6 +12,7 @@ mod context;
 mod data_dir;
 mod exit;
 mod external_inputs;
+mod finding_filter;
 mod interrupt;
 mod isolation;
 mod logs;

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `confidence` | signs for and against a finding → a number in [0, 1] and its reasons |
 //! | `severity` | kind and exposure → a number in [0, 1], and the common weakness |
+//! | `proof` | the exported test of a finding, run in a plain interpreter |
 //! | `root` | findings with the same cause → the one that is shown |
 //!
-//! The rules are described in docs/weaknesses.md. Invariant: pure; equal findings and sources give
-//! equal assessments.
+//! The rules are described in docs/weaknesses.md. Invariant: apart from `proof` pure; equal findings, proofs
+//! and sources give equal assessments.
 
 mod confidence;
+mod proof;
 mod root;
 mod severity;
 
@@ -21,13 +23,26 @@ use menace_scenario::domain::InputDomain;
 use menace_scenario::input::RepositoryFacts;
 use menace_source::{Analysis, RepositoryExposure};
 
+use menace_sandbox::SandboxError;
+
+use crate::calls::CallRunner;
+
 use confidence::{FindingSigns, rate_confidence};
+use proof::{ProofResult, prove};
 use root::group_by_root;
 use severity::{common_weakness, rate_severity};
+
+/// Less likely findings are not proved: nothing would show them.
+const MIN_PROVED_CONFIDENCE: f64 = 0.25;
+/// The most findings that are proved in a cycle.
+const MAX_PROOFS: usize = 200;
+/// For a finding that no test can show, or that there was no time to prove.
+const UNPROVED_FACTOR: f64 = 0.8;
 
 /// What assessments are based on beside the findings.
 #[derive(Debug)]
 pub struct FindingAssessor<'a> {
+    analysis: &'a Analysis,
     facts: &'a RepositoryFacts<'a>,
     exposure: RepositoryExposure,
     sections: HashMap<&'a str, (&'a AnalyzedModule, &'a Section)>,
@@ -39,20 +54,55 @@ impl<'a> FindingAssessor<'a> {
         let sections = modules.flat_map(|module| {
             module.sections.iter().map(move |section| (section.id.as_str(), (module, section)))
         });
-        Self { facts, exposure: analysis.exposure(), sections: sections.collect() }
+        Self { analysis, facts, exposure: analysis.exposure(), sections: sections.collect() }
     }
 
-    /// Assesses all findings of a cycle. Of those with the same root one is shown.
-    pub fn assess<'f>(
+    /// Assesses all findings of a cycle. Those that may be shown are proved first; of those with
+    /// the same root one is shown.
+    pub(crate) fn assess<'f>(
         &self,
         failures: impl IntoIterator<Item = &'f Failure>,
-    ) -> BTreeMap<FailureId, FindingAssessment> {
+        caller: &CallRunner<'_>,
+    ) -> Result<BTreeMap<FailureId, FindingAssessment>, SandboxError> {
         let failures: Vec<&Failure> = failures.into_iter().collect();
         let mut assessments: Vec<FindingAssessment> =
             failures.iter().map(|failure| self.assess_one(failure)).collect();
+        self.prove_likely(&failures, &mut assessments, caller)?;
         group_by_root(&failures, &mut assessments);
         let ids = failures.into_iter().map(|failure| failure.id.clone());
-        ids.zip(assessments).collect()
+        Ok(ids.zip(assessments).collect())
+    }
+
+    /// Runs the exported tests of the findings that may be shown, the likeliest first.
+    fn prove_likely(
+        &self,
+        failures: &[&Failure],
+        assessments: &mut [FindingAssessment],
+        caller: &CallRunner<'_>,
+    ) -> Result<(), SandboxError> {
+        let mut likely: Vec<usize> = (0..failures.len())
+            .filter(|index| assessments[*index].confidence >= MIN_PROVED_CONFIDENCE)
+            .collect();
+        likely
+            .sort_by(|one, other| assessments[*other].rank().total_cmp(&assessments[*one].rank()));
+        likely.truncate(MAX_PROOFS);
+        let chosen: Vec<&Failure> = likely.iter().map(|index| failures[*index]).collect();
+        let results = prove(&chosen, self.analysis, caller)?;
+        for (index, result) in likely.into_iter().zip(results) {
+            let FindingAssessment { confidence, reasons, .. } = &mut assessments[index];
+            match result {
+                ProofResult::Shown => {}
+                ProofResult::NotShown => {
+                    *confidence = 0.0;
+                    reasons.insert(0, "its own exported test does not show it".to_owned());
+                }
+                ProofResult::Unknown(why) => {
+                    *confidence *= UNPROVED_FACTOR;
+                    reasons.push(format!("not proved outside of Menace: {why}"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn assess_one(&self, failure: &Failure) -> FindingAssessment {

@@ -125,7 +125,8 @@ impl RunSession<'_> {
             self.recheck_known(&mut result)?;
         }
         let found = result.failures.values().map(|counted| &counted.failure);
-        for (id, assessment) in self.assessor.assess(found) {
+        for (id, assessment) in self.assessor.assess(found, self.engine.caller)? {
+            self.writer.record_assessment(id.clone(), &assessment)?;
             result.failures.entry(id).and_modify(|one| one.assessment = Some(assessment));
         }
         let tallies = std::mem::take(&mut result.cells);

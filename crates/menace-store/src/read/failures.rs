@@ -80,5 +80,6 @@ fn read_failure(row: &Row<'_>) -> RowResult<FailureRecord> {
         shrunk: columns.get_optional_json("a call")?,
         gone_ms: columns.get()?,
         count_in_run: columns.get::<Option<i64>>()?.map(|count| count.max(0).cast_unsigned()),
+        assessment: columns.get_optional_json("an assessment")?,
     })
 }

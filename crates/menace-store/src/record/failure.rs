@@ -1,6 +1,6 @@
 //! A failure, and when runs saw it.
 
-use menace_model::{Call, Failure};
+use menace_model::{Call, Failure, FindingAssessment};
 use serde::Serialize;
 
 use super::RunId;
@@ -19,6 +19,16 @@ pub struct FailureRecord {
     pub shrunk: Option<Call>,
     /// Since when it is gone, in milliseconds since 1970; `None` if it is still there.
     pub gone_ms: Option<i64>,
+    /// Failures of older versions have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assessment: Option<FindingAssessment>,
+}
+
+impl FailureRecord {
+    /// Whether it is worth showing unasked; without an assessment it is.
+    pub fn is_shown(&self, min_confidence: f64) -> bool {
+        self.assessment.as_ref().is_none_or(|one| one.is_shown(min_confidence))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

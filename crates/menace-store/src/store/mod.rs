@@ -25,6 +25,7 @@ pub(crate) const MENACE_DB: DatabaseSpec = DatabaseSpec {
         include_str!("../../sql/menace/001_start.sql"),
         include_str!("../../sql/menace/002_pages.sql"),
         include_str!("../../sql/menace/003_auxiliary.sql"),
+        include_str!("../../sql/menace/004_assessments.sql"),
     ],
     // "MNCE".
     application_id: Some(0x4d4e_4345),

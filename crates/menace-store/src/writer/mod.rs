@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::JoinHandle;
 
-use menace_model::{Failure, FailureId};
+use menace_model::{Failure, FailureId, FindingAssessment};
 
 use crate::database::{self, LOCK_TIMEOUT, StoreError, StoreResult};
 use crate::files::FileLock;
@@ -118,6 +118,15 @@ impl RunWriter {
     /// Stores that a failure of an earlier run is gone.
     pub fn mark_failure_gone(&self, failure: FailureId, since_ms: i64) -> StoreResult<()> {
         self.send(WriterRow::FailureGone(failure, since_ms))
+    }
+
+    /// Stores how much a failure is worth.
+    pub fn record_assessment(
+        &self,
+        failure: FailureId,
+        assessment: &FindingAssessment,
+    ) -> StoreResult<()> {
+        self.send(WriterRow::from_assessment(failure, assessment)?)
     }
 
     /// Waits until all rows sent so far are stored.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use menace_model::{Failure, FailureId, ScenarioSeverity, SourceLocation};
+use menace_model::{Failure, FailureId, FindingAssessment, ScenarioSeverity, SourceLocation};
 use rusqlite::{Connection, ErrorCode, Result as Sql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -29,6 +29,7 @@ pub(super) enum WriterRow {
     Failure(Box<FailureInsert>),
     CallFailure { cell: CellKey, number: u32, failure: FailureId },
     FailureGone(FailureId, i64),
+    Assessment(FailureId, String),
     End(RunEndRecord),
 }
 
@@ -54,6 +55,13 @@ impl WriterRow {
         let call = record.call.take();
         let call_json = call.map(|call| to_json("a call", &*call)).transpose()?;
         Ok(Self::Call { record, call_json })
+    }
+
+    pub(super) fn from_assessment(
+        failure: FailureId,
+        assessment: &FindingAssessment,
+    ) -> StoreResult<Self> {
+        Ok(Self::Assessment(failure, to_json("an assessment", assessment)?))
     }
 
     pub(super) fn from_failure(failure: &Failure, at_ms: i64, count: u64) -> StoreResult<Self> {
@@ -161,6 +169,9 @@ impl RowInserter<'_, '_> {
             }
             WriterRow::FailureGone(id, since_ms) => {
                 self.execute(include_str!("../../sql/write/gone.sql"), (&id.0, since_ms))
+            }
+            WriterRow::Assessment(id, json) => {
+                self.execute(include_str!("../../sql/write/assessment.sql"), (&id.0, json))
             }
             WriterRow::End(RunEndRecord { status, finished_ms, cycles, summary }) => self.execute(
                 include_str!("../../sql/write/run_end.sql"),

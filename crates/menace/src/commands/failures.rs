@@ -3,12 +3,14 @@
 use clap::Args;
 use serde::Serialize;
 
+use menace_model::FindingAssessment;
 use menace_store::FailureRecord;
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::CommandError;
+use crate::finding_filter::FindingFilter;
 use crate::render::{failure_table, output};
 
 /// List failures: what broke, where, how often, and since when.
@@ -26,7 +28,10 @@ pub(crate) struct FailuresCommand {
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 
-    /// Those that are gone, too.
+    #[command(flatten)]
+    findings: FindingFilter,
+
+    /// All of them: also those that are gone, unlikely, or have the same root as another one.
     #[arg(long)]
     all: bool,
 
@@ -50,6 +55,8 @@ pub(crate) struct FailureListJson<'a> {
     first_run: &'a str,
     last_run: &'a str,
     gone: bool,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    assessment: Option<&'a FindingAssessment>,
 }
 
 impl<'a> FailureListJson<'a> {
@@ -69,6 +76,7 @@ impl<'a> FailureListJson<'a> {
             first_run: &known.first.run.0,
             last_run: &known.last.run.0,
             gone: known.gone_ms.is_some(),
+            assessment: known.assessment.as_ref(),
         }
     }
 }
@@ -88,6 +96,11 @@ impl FailuresCommand {
         if self.run.is_none() && !self.all {
             failures.retain(|known| known.gone_ms.is_none());
         }
+        let all = failures.len();
+        if !self.all {
+            failures.retain(|known| self.findings.shows_record(known));
+        }
+        let hidden = all - failures.len();
         // Failures in the same file are listed together.
         failures.sort_by(|one, other| {
             let key = |known: &FailureRecord| {
@@ -103,7 +116,7 @@ impl FailuresCommand {
             }
             OutputFormat::Table => {
                 let data = global.sandbox_data_dir.as_deref();
-                output::print(&failure_table::render_list(&failures, data))?;
+                output::print(&failure_table::render_list(&failures, hidden, data))?;
             }
         }
         Ok(())

@@ -24,7 +24,7 @@ use menace_scenario::explore::ExploreBudget;
 use menace_scenario::input::InputSettings;
 use menace_settings::{Settings, parse_duration};
 use menace_source::{Analysis, ScannerChoice};
-use menace_store::RunReport;
+use menace_store::{FailureReport, RunReport};
 
 use crate::analysis;
 use crate::args::{GlobalArgs, OutputFormat};
@@ -32,6 +32,7 @@ use crate::context::{CommandContext, FlagValues};
 use crate::data_dir;
 use crate::exit::{CommandError, EXIT_FAILURES_FOUND};
 use crate::external_inputs::{self, ExternalInputTarget};
+use crate::finding_filter::FindingFilter;
 use crate::interrupt;
 use crate::isolation::{self, IsolationArgs};
 use crate::preset_files::PresetLogArgs;
@@ -131,6 +132,13 @@ pub(crate) struct RunCommand {
     /// Exit with code 3 for failures: those that no earlier run found, or any.
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOnArg>,
+
+    #[command(flatten)]
+    findings: FindingFilter,
+
+    /// Show all findings, however unlikely, and also those that have the same root as another one.
+    #[arg(long)]
+    all: bool,
 
     /// Write the report as JSON to this file, whatever is printed.
     #[arg(long, value_name = "FILE")]
@@ -327,7 +335,8 @@ impl RunCommand {
         match self.format {
             OutputFormat::Json => output::print_json(report)?,
             OutputFormat::Table => {
-                output::print(&run_table::render(report, data))?;
+                let shown = |failure: &FailureReport| self.shows(failure);
+                output::print(&run_table::render(report, &shown, data))?;
                 if let Some(page) = page {
                     output::print(&format!("  {} shows all of it\n", page.display()))?;
                 }
@@ -336,8 +345,13 @@ impl RunCommand {
         written
     }
 
+    fn shows(&self, failure: &FailureReport) -> bool {
+        self.all || self.findings.shows_report(failure)
+    }
+
     fn check_fail_on(&self, report: &RunReport) -> Result<(), CommandError> {
-        let wanted = report.failures.iter().filter(|failure| match self.fail_on {
+        let shown = report.failures.iter().filter(|failure| self.shows(failure));
+        let wanted = shown.filter(|failure| match self.fail_on {
             None => false,
             Some(FailOnArg::New) => failure.new,
             Some(FailOnArg::Any) => true,

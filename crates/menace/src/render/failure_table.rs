@@ -11,6 +11,8 @@ use menace_model::{
 };
 use menace_store::{FailureRecord, RunOccurrences, read_source_lines};
 
+use crate::finding_filter::describe_hidden;
+
 use super::labelled_lines::{LabelledLines, truncate};
 use super::outcome_table::describe_fault_stats;
 use super::run_table::{data_dir_flag, next_steps_heading};
@@ -31,9 +33,10 @@ const CONTEXT_LINES: usize = 2;
 const MAX_FRAMES_SHOWN: usize = 8;
 
 /// Two lines for each, which 80 columns have room for.
-pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> String {
+pub(crate) fn render_list(failures: &[FailureRecord], hidden: usize, data: Option<&str>) -> String {
+    let hidden = describe_hidden(hidden).map_or(String::new(), |line| line + "\n");
     if failures.is_empty() {
-        return "No failures.\n".to_owned();
+        return format!("No failures.\n{hidden}");
     }
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     let mut out = String::new();
@@ -59,7 +62,7 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
     }
     let all = format_count(failures.len(), "failure");
     let with = data.map_or(String::new(), data_dir_flag);
-    format!("{out}\n{all}; `menace show ID{with}` shows one in full.\n")
+    format!("{out}\n{all}; `menace show ID{with}` shows one in full.\n{hidden}")
 }
 
 /// All details of one failure; source lines come from the present repository. `data` is the data

@@ -11,6 +11,7 @@ use menace_store::{FailureReport, ModuleScoreReport, RunReport, ScenarioReport};
 
 use super::labelled_lines::truncate_line;
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
+use crate::finding_filter::describe_hidden;
 
 const MAX_MODULES_SHOWN: usize = 12;
 const MAX_FAILURES_SHOWN: usize = 20;
@@ -23,12 +24,21 @@ const SUBJECT_WIDTH: usize = 38;
 /// Longer ones are in the JSON.
 const MAX_REASON_LINES: usize = 3;
 
-/// The report for people; `data` is the data directory that later commands need as a flag.
-pub(crate) fn render(report: &RunReport, data: Option<&str>) -> String {
+/// The report for people, with the failures that `is_shown` selects; `data` is the data directory
+/// that later commands need as a flag.
+pub(crate) fn render(
+    report: &RunReport,
+    is_shown: &dyn Fn(&FailureReport) -> bool,
+    data: Option<&str>,
+) -> String {
     let mut out = String::new();
     add_head(&mut out, report);
-    let failures = failures_worst_first(&report.failures);
+    let mut failures = failures_worst_first(&report.failures);
+    failures.retain(|failure| is_shown(failure));
     add_failures(&mut out, &failures, report.calls);
+    if let Some(hidden) = describe_hidden(report.failures.len() - failures.len()) {
+        let _ = writeln!(out, "{hidden}");
+    }
     add_scenarios(&mut out, report);
     add_modules(&mut out, &report.modules);
     add_uncovered(&mut out, report);
@@ -36,10 +46,14 @@ pub(crate) fn render(report: &RunReport, data: Option<&str>) -> String {
     out
 }
 
-/// The worst kind first; of one kind new failures first.
+/// By confidence and severity; without an assessment by kind. Of equal ones new failures first.
 fn failures_worst_first(failures: &[FailureReport]) -> Vec<&FailureReport> {
+    let rank = |failure: &FailureReport| failure.assessment.as_ref().map_or(0.0, |one| one.rank());
     let mut sorted: Vec<&FailureReport> = failures.iter().collect();
-    sorted.sort_by_key(|failure| (failure.kind.rank(), !failure.new));
+    sorted.sort_by(|one, other| {
+        let by_kind = |failure: &FailureReport| (failure.kind.rank(), !failure.new);
+        rank(other).total_cmp(&rank(one)).then(by_kind(one).cmp(&by_kind(other)))
+    });
     sorted
 }
 

@@ -1,0 +1,1 @@
+UPDATE failures SET assessment = ?2 WHERE id = ?1;
