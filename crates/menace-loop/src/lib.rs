@@ -6,7 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
 
-pub mod assess;
+mod assess;
 mod calls;
 pub mod cycle;
 mod explore;

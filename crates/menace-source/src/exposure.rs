@@ -70,9 +70,9 @@ impl Analysis {
             };
             let is_package = module.path.ends_with("__init__.py");
             let mut add = |name: &str| {
-                let resolved = resolver.resolve(place, &format!("{}:{name}", module.name));
-                let target = resolved.module.unwrap_or(place);
-                let top = top_level_name(&resolved.attributes);
+                let definition = resolver.resolve(place, &format!("{}:{name}", module.name));
+                let target = definition.module.unwrap_or(place);
+                let top = top_level_name(&definition.attributes);
                 if let Some(section) = definition_of(&self.modules[target], top) {
                     exported.insert((target, section));
                 }

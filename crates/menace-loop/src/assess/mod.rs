@@ -5,13 +5,15 @@
 //! |---|---|
 //! | `confidence` | signs for and against a finding → a number in [0, 1] and its reasons |
 //! | `severity` | kind and exposure → a number in [0, 1], and the common weakness |
+//! | `lift` | findings of internal sections → findings of the public ones that call them |
 //! | `proof` | the exported test of a finding, run in a plain interpreter |
 //! | `root` | findings with the same cause → the one that is shown |
 //!
-//! The rules are described in docs/weaknesses.md. Invariant: apart from `proof` pure; equal findings, proofs
+//! The rules are described in docs/weaknesses.md. Invariant: apart from `proof` and `lift` pure; equal findings, proofs
 //! and sources give equal assessments.
 
 mod confidence;
+mod lift;
 mod proof;
 mod root;
 mod severity;
@@ -26,8 +28,12 @@ use menace_source::{Analysis, RepositoryExposure};
 use menace_sandbox::SandboxError;
 
 use crate::calls::CallRunner;
+use crate::run::CycleEngine;
 
 use confidence::{FindingSigns, rate_confidence};
+pub(crate) use lift::LiftedFinding;
+
+use lift::FindingLifter;
 use proof::{ProofResult, prove};
 use root::group_by_root;
 use severity::{common_weakness, rate_severity};
@@ -41,20 +47,40 @@ const UNPROVED_FACTOR: f64 = 0.8;
 
 /// What assessments are based on beside the findings.
 #[derive(Debug)]
-pub struct FindingAssessor<'a> {
+pub(crate) struct FindingAssessor<'a> {
     analysis: &'a Analysis,
     facts: &'a RepositoryFacts<'a>,
-    exposure: RepositoryExposure,
+    exposure: &'a RepositoryExposure,
+    lifter: FindingLifter<'a>,
     sections: HashMap<&'a str, (&'a AnalyzedModule, &'a Section)>,
 }
 
 impl<'a> FindingAssessor<'a> {
-    pub fn new(analysis: &'a Analysis, facts: &'a RepositoryFacts<'a>) -> Self {
+    pub(crate) fn new(engine: &CycleEngine<'a>, exposure: &'a RepositoryExposure) -> Self {
+        let CycleEngine { request, surveyed, facts, lines, .. } = *engine;
+        let analysis = request.analysis;
         let modules = analysis.modules.iter();
         let sections = modules.flat_map(|module| {
             module.sections.iter().map(move |section| (section.id.as_str(), (module, section)))
         });
-        Self { analysis, facts, exposure: analysis.exposure(), sections: sections.collect() }
+        let lifter = FindingLifter::new(
+            analysis,
+            surveyed,
+            facts,
+            exposure,
+            (request.inputs, lines, request.seed),
+        );
+        Self { analysis, facts, exposure, lifter, sections: sections.collect() }
+    }
+
+    /// Tries to show findings of internal sections through public ones.
+    pub(crate) fn lift<'f>(
+        &self,
+        failures: impl IntoIterator<Item = &'f Failure>,
+        caller: &CallRunner<'_>,
+    ) -> Result<Vec<LiftedFinding>, SandboxError> {
+        let failures: Vec<&Failure> = failures.into_iter().collect();
+        self.lifter.lift(&failures, caller)
     }
 
     /// Assesses all findings of a cycle. Those that may be shown are proved first; of those with

@@ -32,10 +32,9 @@ pub(super) fn rate_severity(failure: &Failure, exposure: SectionExposure) -> f64
 pub(super) fn common_weakness(failure: &Failure) -> Option<u16> {
     Some(match failure.kind {
         WeaknessKind::Unhandled if failure.exception.as_deref() == Some("ZeroDivisionError") => 369,
-        WeaknessKind::Unhandled => 248,
+        WeaknessKind::Unhandled | WeaknessKind::Crash => 248,
         WeaknessKind::Encoding => 172,
         WeaknessKind::Recursion => 674,
-        WeaknessKind::Crash => 248,
         WeaknessKind::Hang => 835,
         WeaknessKind::Slow => 407,
         WeaknessKind::Memory => 789,

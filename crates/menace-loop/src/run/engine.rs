@@ -16,7 +16,7 @@ use crate::failure::SourceLineCache;
 use crate::survey::SurveyedAnalysis;
 
 #[derive(Clone, Copy)]
-pub(super) struct CycleEngine<'e> {
+pub(crate) struct CycleEngine<'e> {
     pub request: &'e RunRequest<'e>,
     pub surveyed: &'e SurveyedAnalysis<'e>,
     pub facts: &'e RepositoryFacts<'e>,

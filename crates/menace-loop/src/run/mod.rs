@@ -56,7 +56,6 @@ use crate::failure::SourceLineCache;
 use crate::metrics::MetricPlugins;
 use crate::survey::SurveyedAnalysis;
 
-use engine::CycleEngine;
 use history::HistoryStore;
 use known_failures::KnownFailures;
 use persist::MetricArchive;
@@ -64,6 +63,7 @@ use session::RunSession;
 use warnings::WarningLog;
 
 pub use decide::{CALIBRATION_FILE, ColdStartFileError, calibrated};
+pub(crate) use engine::CycleEngine;
 pub use scoring_config::{ScoringConfig, ScoringConfigError};
 
 /// Everything that a run needs.
@@ -145,6 +145,7 @@ pub fn run(
     warnings.add(history_warnings, observer);
     let surveyed = SurveyedAnalysis::new(request.analysis)?;
     let facts = surveyed.facts();
+    let exposure = request.analysis.exposure();
     let lines = SourceLineCache::new(request.repository);
     let known = KnownFailures::read(&store)?;
     let writer = store.start_run(&RunStartRecord {
@@ -161,7 +162,7 @@ pub fn run(
     let mut session = RunSession {
         request,
         engine,
-        assessor: FindingAssessor::new(request.analysis, &facts),
+        assessor: FindingAssessor::new(&engine, &exposure),
         known,
         cold_start_curves,
         history,

@@ -24,7 +24,7 @@ use super::signatures::SectionSignatures;
 use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
 use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
-use crate::assess::FindingAssessor;
+use crate::assess::{FindingAssessor, LiftedFinding};
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
 
 pub(super) struct RunSession<'s> {
@@ -123,6 +123,13 @@ impl RunSession<'_> {
         let mut result = result?;
         if cycle == 0 {
             self.recheck_known(&mut result)?;
+        }
+        let found = result.failures.values().map(|counted| &counted.failure);
+        for LiftedFinding { failure, chain } in self.assessor.lift(found, self.engine.caller)? {
+            tracing::debug!(section = %failure.section, ?chain, "an internal finding was lifted");
+            self.writer.record_failure(&failure, now_ms(), 1)?;
+            self.observer.on_event(RunEvent::FindingConfirmed(&failure));
+            result.add_failure_beyond_breadth(failure, 1);
         }
         let found = result.failures.values().map(|counted| &counted.failure);
         for (id, assessment) in self.assessor.assess(found, self.engine.caller)? {

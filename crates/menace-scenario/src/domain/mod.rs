@@ -270,9 +270,8 @@ impl ParamDomain {
                 }
                 // A default of `None` says nothing about other values.
                 Some(false) if *shape != ValueShape::None => known = known.or(Some(*evidence)),
-                Some(false) => {}
                 None if is_declared => return (DomainFit::Unknown, Some(*evidence)),
-                None => {}
+                Some(false) | None => {}
             }
         }
         match known {
@@ -317,8 +316,6 @@ fn is_made_up(value: &Value) -> bool {
         | Value::Argument(_)
         | Value::Async(_) => true,
         Value::Shared { value, .. } | Value::After { value, .. } => is_made_up(value),
-        // A connection that was opened for the call is no function and no name.
-        Value::Method { .. } => false,
         Value::New { class, .. } => matches!(class.module(), "sqlite3" | "unittest.mock"),
         _ => false,
     }

@@ -35,6 +35,7 @@ mod shape;
 pub mod synthetic;
 #[cfg(test)]
 mod tests;
+mod transplant;
 
 use menace_model::{Call, CallFixtures, InputIntent, Value};
 
@@ -53,6 +54,7 @@ pub use records::{InputTemplates, NamedArguments, PluginInputs};
 pub use repository_facts::RepositoryFacts;
 pub(crate) use repository_facts::SectionContext;
 pub(crate) use shape::{ValueBounds, ValueShape};
+pub use transplant::{transplant_values, transplantable_values};
 
 /// The input of a call.
 #[derive(Debug, Clone, PartialEq)]

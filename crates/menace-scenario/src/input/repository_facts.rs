@@ -195,6 +195,12 @@ impl<'a> RepositoryFacts<'a> {
         found
     }
 
+    /// The ids of the sections that a section calls, as far as names tell.
+    pub fn callees_of(&self, id: &SectionId) -> Vec<&'a SectionId> {
+        let callees = self.called_sections(id).into_iter();
+        callees.map(|context| &context.section.id).filter(|callee| *callee != id).collect()
+    }
+
     /// The class of a method.
     fn class_of(&self, context: SectionContext<'a>) -> Option<&'a str> {
         let (class, _) = context.section.id.qualname().rsplit_once('.')?;
