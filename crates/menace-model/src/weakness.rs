@@ -59,6 +59,18 @@ impl WeaknessKind {
         matches!((self, rerun), (Self::Memory, Self::Hang))
     }
 
+    /// Whether it shows only under faults.
+    pub fn needs_faults(self) -> bool {
+        matches!(
+            self,
+            Self::PartialWrite | Self::SilentFailure | Self::UncheckedResponse | Self::NoTimeout
+        )
+    }
+
+    pub fn is_about_concurrency(self) -> bool {
+        matches!(self, Self::Race | Self::Deadlock)
+    }
+
     /// Whether the input decides if it is a weakness: a wrong one explains it. What a section
     /// leaves behind or damages is its own.
     pub fn is_about_input(self) -> bool {

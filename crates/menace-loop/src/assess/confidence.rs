@@ -26,6 +26,8 @@ pub(super) struct FindingSigns<'a> {
     pub module: Option<&'a AnalyzedModule>,
     pub section: Option<&'a Section>,
     pub domain: &'a InputDomain,
+    /// Of the sections on the way to the raising line.
+    pub docstrings: &'a [&'a str],
 }
 
 /// A sign for a finding (above 1) or against it (below).
@@ -143,7 +145,8 @@ impl FindingSigns<'_> {
     fn judge_answer(&self) -> Option<Sign> {
         let exception = self.exception()?;
         let docstring = self.section.and_then(|section| section.docstring.as_deref());
-        if docstring.is_some_and(|text| is_documented_exception(text, exception)) {
+        let mut docstrings = docstring.into_iter().chain(self.docstrings.iter().copied());
+        if docstrings.any(|text| is_documented_exception(text, exception)) {
             return sign(0.03, "its documentation promises this exception".to_owned());
         }
         let qualname = self.failure.section.qualname();
@@ -161,13 +164,27 @@ impl FindingSigns<'_> {
     }
 
     fn judge_concurrency(&self) -> Option<Sign> {
-        if !matches!(self.failure.kind, WeaknessKind::Race | WeaknessKind::Deadlock) {
+        if !self.failure.kind.is_about_concurrency() {
             return None;
+        }
+        if self.failure.kind == WeaknessKind::Race && self.is_iterator() {
+            return sign(0.1, "iterators are not meant for concurrent use".to_owned());
         }
         if self.is_meant_for_concurrency() {
             return sign(2.0, "its module is meant for concurrent use".to_owned());
         }
         sign(0.03, "nothing says that it is meant for concurrent use".to_owned())
+    }
+
+    /// Whether its class is an iterator.
+    fn is_iterator(&self) -> bool {
+        let Some((class, _)) = self.failure.section.qualname().rsplit_once('.') else {
+            return false;
+        };
+        let next = format!("{class}.__next__");
+        self.module.is_some_and(|module| {
+            module.sections.iter().any(|section| section.id.qualname() == next)
+        })
     }
 
     fn is_meant_for_concurrency(&self) -> bool {

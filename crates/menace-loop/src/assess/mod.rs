@@ -131,11 +131,23 @@ impl<'a> FindingAssessor<'a> {
         Ok(())
     }
 
+    /// The docstring of the innermost section around a line.
+    fn docstring_at(&self, file: &str, line: u32) -> Option<&'a str> {
+        let module = self.analysis.modules.iter().find(|module| module.path == file)?;
+        let around = module.sections.iter().filter(|one| (one.line..=one.end_line).contains(&line));
+        around.max_by_key(|section| section.line)?.docstring.as_deref()
+    }
+
     fn assess_one(&self, failure: &Failure) -> FindingAssessment {
         let exposure = self.exposure.of(&failure.section);
         let known = self.sections.get(failure.section.as_str());
+        let raised = failure.outcome.exception.iter().flat_map(|exception| &exception.frames);
+        let own = raised.filter(|frame| frame.in_repository);
+        let docstrings: Vec<&str> =
+            own.filter_map(|frame| self.docstring_at(&frame.file, frame.line)).collect();
         let signs = FindingSigns {
             failure,
+            docstrings: &docstrings,
             exposure,
             module: known.map(|(module, _)| *module),
             section: known.map(|(_, section)| *section),

@@ -20,6 +20,7 @@ use menace_source::Analysis;
 use super::FailureError;
 use super::identity::{SourceLineCache, is_shown_by};
 use crate::calls::{CallRunner, build_job};
+use crate::cycle::BASELINE;
 use crate::targets;
 
 /// Reruns of a failure that depends on scheduling or on measured time. All others, and all
@@ -88,6 +89,47 @@ pub(crate) fn repro_until(
         Some(weakness) => ReproResult::Other { weakness, outcome },
         None => ReproResult::Fixed { outcome },
     })
+}
+
+/// The failure without the faults and the bad network under which it was found, if it shows then,
+/// too. A burst stays where the weakness is about concurrency.
+pub(crate) fn without_trouble(
+    failure: &Failure,
+    backend: &dyn SandboxBackend,
+    analysis: &Analysis,
+    cancel: &CancelToken,
+    deadline: Option<Instant>,
+) -> Result<Option<Failure>, SandboxError> {
+    if failure.kind.needs_faults() {
+        return Ok(None);
+    }
+    let attempts = ReproAttempts::new(failure, backend, analysis, 1, cancel.clone(), deadline);
+    let attempts = match attempts {
+        Ok(attempts) => attempts,
+        Err(FailureError::Vanished { .. }) => return Ok(None),
+        Err(FailureError::Sandbox(error)) => return Err(error),
+    };
+    let mut call = attempts.call();
+    let mut conditions = baseline_conditions(&call);
+    if failure.kind.is_about_concurrency() {
+        conditions.burst = call.conditions.burst;
+    }
+    if call.conditions == conditions {
+        return Ok(None);
+    }
+    call.conditions = conditions;
+    let reruns = match attempts.run(std::slice::from_ref(&call)) {
+        // There was no time.
+        Err(SandboxError::Cancelled) if !cancel.is_cancelled() => return Ok(None),
+        reruns => reruns?,
+    };
+    let shown = reruns.into_iter().find(|rerun| attempts.is_confirmed_by(rerun));
+    Ok(shown.map(|CandidateRerun { call, outcome, .. }| Failure {
+        call,
+        outcome,
+        scenario: BASELINE.to_owned(),
+        ..failure.clone()
+    }))
 }
 
 /// Makes reruns of one failure.

@@ -26,6 +26,7 @@ use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
 use crate::assess::{FindingAssessor, LiftedFinding};
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
+use crate::failure::{has_faults, without_trouble};
 
 pub(super) struct RunSession<'s> {
     pub request: &'s RunRequest<'s>,
@@ -124,6 +125,7 @@ impl RunSession<'_> {
         if cycle == 0 {
             self.recheck_known(&mut result)?;
         }
+        self.remove_trouble(&mut result)?;
         let found = result.failures.values().map(|counted| &counted.failure);
         for LiftedFinding { failure, chain } in self.assessor.lift(found, self.engine.caller)? {
             tracing::debug!(section = %failure.section, ?chain, "an internal finding was lifted");
@@ -196,6 +198,23 @@ impl RunSession<'_> {
         self.warn(decisions.warnings.iter().cloned());
         self.warn(warnings);
         Ok(ScoredCycle { result, measurement, score, decisions })
+    }
+
+    /// Replaces the calls of failures that also show without the faults under which they were found.
+    fn remove_trouble(&self, result: &mut CycleResult) -> Result<(), RunError> {
+        let RunRequest { backend, analysis, cancel, deadline, .. } = self.request;
+        let found = result.failures.values_mut();
+        for counted in found.filter(|one| has_faults(&one.failure.call)) {
+            if deadline.is_some_and(|end| Instant::now() >= end) {
+                break;
+            }
+            let failure = &counted.failure;
+            if let Some(plain) = without_trouble(failure, *backend, analysis, cancel, *deadline)? {
+                self.writer.record_failure(&plain, now_ms(), 0)?;
+                counted.failure = plain;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the open failures of earlier runs that this run has not found: with one occurrence
