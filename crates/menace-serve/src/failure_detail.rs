@@ -107,7 +107,7 @@ pub(crate) fn build_failure_detail(known: &FailureRecord, repository: &Path) -> 
         last_run: known.last.run.0.clone(),
         last: format_timestamp(known.last.at_ms),
         gone: known.gone_ms.map(format_timestamp),
-        is_new: known.first.run == known.last.run,
+        is_new: known.new_in_run,
         tracebacks,
         stdout: truncate(&outcome.stdout.text, MAX_OUTPUT_CHARS),
         stderr: truncate(&outcome.stderr.text, MAX_OUTPUT_CHARS),

@@ -154,7 +154,7 @@ pub fn render_report(
                 report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
             }),
             sections: weakest_sections(sections, &failures, detailed),
-            failure_groups: group_by_section(detailed, repository, &shown),
+            failure_groups: group_by_section(detailed, repository),
             detailed_count: detailed.len(),
             listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
@@ -277,15 +277,10 @@ fn weakest_sections(
     weak.collect()
 }
 
-fn group_by_section(
-    failures: &[FailureRecord],
-    repository: &Path,
-    shown: &SelectedRun,
-) -> Vec<FailureGroup> {
+fn group_by_section(failures: &[FailureRecord], repository: &Path) -> Vec<FailureGroup> {
     let mut groups: Vec<FailureGroup> = Vec::new();
     for known in failures {
-        let mut detail = build_failure_detail(known, repository);
-        detail.is_new = known.first.run == shown.run.id;
+        let detail = build_failure_detail(known, repository);
         match groups.last_mut() {
             Some(group) if group.section == detail.section => group.failures.push(detail),
             _ => groups.push(FailureGroup {

@@ -107,7 +107,7 @@ pub struct FailureReport {
     /// `file:line`.
     pub location: String,
     pub count: u64,
-    /// Whether no earlier run has found it.
+    /// See [`crate::RunWriter::is_new`].
     pub new: bool,
 }
 

@@ -21,7 +21,9 @@ use super::presets;
 use super::recorder::RunRecorder;
 use super::score::{CycleEntry, build_comparison_key};
 use super::signatures::SectionSignatures;
-use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
+use super::summary::{
+    FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle, report_failures,
+};
 use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
 use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
@@ -59,7 +61,7 @@ impl RunSession<'_> {
                     // A run that has no section to call.
                     let mut result = CycleResult::default();
                     self.recheck_known(&mut result)?;
-                    finished.rechecked = self.known.to_reports(&result.failures);
+                    finished.rechecked = report_failures(&result.failures, &self.writer);
                 }
                 break;
             };
@@ -97,7 +99,7 @@ impl RunSession<'_> {
         if request.settings.presets.fail_on_missing_scenarios.value {
             scored.check_scenarios(&plan, request)?;
         }
-        Ok(Some(scored.reduce(&plan, &self.known)))
+        Ok(Some(scored.reduce(&plan, &self.writer)))
     }
 
     /// Makes the calls of a cycle.

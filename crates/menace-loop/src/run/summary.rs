@@ -6,24 +6,24 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use menace_model::{SectionId, TargetKind, Verdict};
+use menace_model::{FailureId, SectionId, TargetKind, Verdict};
 use menace_scenario::preset::{MissingScenariosError, Preset, find_scenario_gaps};
 use menace_store::{
     CoverageReport, DecisionReport, FailureReport, ImportFailureReport, ModuleScoreReport,
-    REPORT_VERSION, RunReport, RunStatus, ScenarioReport, SkippedStage, SkippedStageReport,
-    UncallableSectionReport,
+    REPORT_VERSION, RunReport, RunStatus, RunWriter, ScenarioReport, SkippedStage,
+    SkippedStageReport, UncallableSectionReport,
 };
 use menace_track::{RiskFlag, ScoredMetrics};
 
 use super::decide::{CycleDecisions, PilotResults};
 use super::history::{LeftOutModule, ModuleScore};
-use super::known_failures::KnownFailures;
 use super::measure::CycleMeasurement;
 use super::persist::{metric_map, module_risks};
 use super::score::CycleEvaluation;
 use super::{RunError, RunRequest};
 use crate::cycle::{
-    CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork, only_first_is_baseline,
+    CountedFailure, CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork,
+    only_first_is_baseline,
 };
 
 /// The cycles of a run that are over.
@@ -113,7 +113,7 @@ impl ScoredCycle {
     }
 
     /// Reduces the cycle to the parts that the report needs, since its cells are too many to keep.
-    pub(super) fn reduce(self, plan: &CyclePlan<'_>, known: &KnownFailures) -> FinishedCycle {
+    pub(super) fn reduce(self, plan: &CyclePlan<'_>, writer: &RunWriter) -> FinishedCycle {
         let Self { result, measurement, score, decisions } = self;
         let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
         let uncallable = plan.uncallable.iter().map(|one| one.section.clone());
@@ -127,7 +127,7 @@ impl ScoredCycle {
             calls: result.calls,
             timing_calls: result.timing_calls,
             verdicts: result.verdicts,
-            failures: known.to_reports(&result.failures),
+            failures: report_failures(&result.failures, writer),
             skipped_stages: result.skipped_stages,
             converged_modules: decisions.converged_modules.clone(),
         };
@@ -320,6 +320,17 @@ impl RunSummary {
         report.modules.extend(left_out.into_iter().filter_map(left_out_module));
         report
     }
+}
+
+/// The failures of a cycle, with their numbers of occurrences.
+pub(super) fn report_failures(
+    failures: &BTreeMap<FailureId, CountedFailure>,
+    writer: &RunWriter,
+) -> Vec<FailureReport> {
+    let reports = failures.iter().map(|(id, CountedFailure { failure, occurrences })| {
+        FailureReport::new(failure, *occurrences, writer.is_new(id))
+    });
+    reports.collect()
 }
 
 /// New ones first, then by section.

@@ -137,7 +137,7 @@ fn section_scenarios(app: &DashboardState, query: &SectionQuery) -> ServeResult<
 }
 
 fn failures(app: &DashboardState, query: &FailuresQuery) -> ServeResult<CsvTable> {
-    let (lines, _, _) =
+    let (lines, _) =
         view::failures::failure_lines(&app.data_source, query, |_| PageRange::first(MAX_CSV_ROWS))?;
     let mut csv = CsvTable::new(
         "id,section,kind,scenario,verdict,exception,message,location,count,\

@@ -15,6 +15,8 @@ pub struct FailureRecord {
     pub count: u64,
     /// Number of calls that showed it in the queried run.
     pub count_in_run: Option<u64>,
+    /// Whether it was new in the queried run; see [`crate::RunWriter::is_new`].
+    pub new_in_run: bool,
     /// The smallest known call that shows it.
     pub shrunk: Option<Call>,
     /// Since when it is gone, in milliseconds since 1970; `None` if it is still there.

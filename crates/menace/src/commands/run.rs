@@ -128,7 +128,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<String>,
 
-    /// Exit with code 3 for failures: those that no earlier run found, or any.
+    /// Exit with code 3 for failures: for new ones, or for any.
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOnArg>,
 
