@@ -203,7 +203,7 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
                 generation
             }
             LoopState::Confirming => {
-                let caller = self.caller.with_grace();
+                let caller = self.caller.for_reruns();
                 let turns = vec![true; self.targets.len()];
                 let generation = self.run_generation(&caller, &turns, learned_hints, observer)?;
                 let unconfirmed =

@@ -17,7 +17,7 @@ const MAX_RAROI_VALUES: usize = 10;
 
 /// One borderline module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BorderlineCandidate {
+pub struct BorderlineModule {
     #[serde(rename = "workflow_id")]
     pub module: String,
     /// Its last values of RAROI, oldest first.
@@ -66,8 +66,8 @@ impl BorderlineBucket {
 
     /// All candidates, in the order of the file. If some lines are no candidates, a copy of the
     /// file is kept under another name.
-    pub fn candidates(&self) -> StoreFileResult<(Vec<BorderlineCandidate>, Option<StoreNotice>)> {
-        let (candidates, damaged) = read_lines::<BorderlineCandidate>(&self.path)?;
+    pub fn candidates(&self) -> StoreFileResult<(Vec<BorderlineModule>, Option<StoreNotice>)> {
+        let (candidates, damaged) = read_lines::<BorderlineModule>(&self.path)?;
         let Some(line) = damaged.first() else { return Ok((candidates, None)) };
         let to = move_aside(&self.path, "corrupt", &[])?;
         self.write(&candidates)?;
@@ -109,14 +109,14 @@ impl BorderlineBucket {
     fn update_candidate(
         &self,
         module: &str,
-        change: impl FnOnce(&mut BorderlineCandidate),
+        change: impl FnOnce(&mut BorderlineModule),
     ) -> StoreFileResult<Option<StoreNotice>> {
         let _lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
         let (mut candidates, notice) = self.candidates()?;
         if let Some(known) = candidates.iter_mut().find(|one| one.module == module) {
             change(known);
         } else {
-            let mut candidate = BorderlineCandidate {
+            let mut candidate = BorderlineModule {
                 module: module.to_owned(),
                 raroi: Vec::new(),
                 confidence: 0.0,
@@ -130,7 +130,7 @@ impl BorderlineBucket {
         Ok(notice)
     }
 
-    fn write(&self, candidates: &[BorderlineCandidate]) -> StoreFileResult<()> {
+    fn write(&self, candidates: &[BorderlineModule]) -> StoreFileResult<()> {
         let mut text = Vec::new();
         for candidate in candidates {
             let line = serde_json::to_vec(candidate).map_err(|source| {
@@ -143,7 +143,7 @@ impl BorderlineBucket {
     }
 }
 
-impl BorderlineCandidate {
+impl BorderlineModule {
     fn needs_pilot(&self, measurement: BorderlineMeasurement<'_>) -> bool {
         match self.status {
             BorderlineStatus::Pending => true,

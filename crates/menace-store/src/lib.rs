@@ -24,9 +24,7 @@ mod store;
 mod synergy;
 mod writer;
 
-pub use borderline::{
-    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
-};
+pub use borderline::{BorderlineBucket, BorderlineMeasurement, BorderlineModule, BorderlineStatus};
 pub use database::{LOCK_TIMEOUT, StoreError, StoreResult};
 pub use decision_report::DecisionReport;
 pub use flags::ModuleFlagsFile;

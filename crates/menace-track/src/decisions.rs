@@ -94,7 +94,7 @@ pub struct EntropyDecision {
 
 impl EntropyDecision {
     /// Whether one of the two checks says that the module is complete.
-    pub fn is_complete(&self) -> bool {
+    pub fn is_capped(&self) -> bool {
         self.ceiling.is_yes() || self.plateau.as_ref().is_some_and(StatisticalDecision::is_yes)
     }
 }
@@ -135,7 +135,7 @@ impl ConvergenceReport {
 
     /// Modules for which further entropy does not pay any more.
     pub fn entropy_capped_modules(&self) -> impl Iterator<Item = &str> {
-        self.entropy.iter().filter(|(_, one)| one.is_complete()).map(|(path, _)| path.as_str())
+        self.entropy.iter().filter(|(_, one)| one.is_capped()).map(|(path, _)| path.as_str())
     }
 }
 

@@ -50,7 +50,7 @@ pub use discrepancy::{
 };
 pub use facts::{ModuleFacts, SectionFacts, is_risk};
 pub use measure::{
-    CallBudget, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements,
+    CallCostModel, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements,
     MeasuredScenario, MeasuringInput, ResourcePrices, TalliedCell, measure_cells, measure_cycle,
     measure_module_text,
 };

@@ -21,7 +21,7 @@ use crate::tally::LineRanges;
 use crate::{CallTally, MetricValues, ModuleFacts, SectionFacts};
 
 use call_metrics::SectionCalls;
-pub use price::{CallBudget, ResourcePrices};
+pub use price::{CallCostModel, ResourcePrices};
 
 /// A scenario of the cycle. Two may have the same name, with different severities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct MeasuringInput<'a> {
     pub cells: &'a [TalliedCell],
     pub failures: &'a [ConfirmedFailure],
     pub prices: &'a ResourcePrices,
-    pub budget: &'a CallBudget,
+    pub budget: &'a CallCostModel,
     pub extras: &'a ExternalMeasurements,
 }
 
@@ -174,7 +174,7 @@ pub fn measure_cells(
     coverage: Option<f64>,
     severity: f64,
     failures: usize,
-    (prices, budget): (&ResourcePrices, &CallBudget),
+    (prices, budget): (&ResourcePrices, &CallCostModel),
 ) -> MetricValues {
     let baseline = baseline.into_iter().collect();
     SectionCalls { cells, baseline, failures, severity, prices, budget, coverage }.metrics()

@@ -257,7 +257,8 @@ impl<'a> BreadthPhase<'a, '_> {
                 continue;
             };
             let input = Some(&baseline_calls[number].input);
-            let mut call = self.plan.sections[section].call(&self.plan.scenarios[0], number, input);
+            let mut call =
+                self.plan.sections[section].build_call(&self.plan.scenarios[0], number, input);
             call.coverage = true;
             planned.push(PlannedCall {
                 cell: CellIndex { section, scenario: 0 },
@@ -388,7 +389,8 @@ impl<'a> BreadthPhase<'a, '_> {
         let new_inputs: Vec<CallInput> = generated.filter(is_new).collect();
         for (index, input) in new_inputs.into_iter().enumerate() {
             let number = state.baseline_calls.len() + index;
-            let mut call = planned_section.call(&self.plan.scenarios[0], number, Some(&input));
+            let mut call =
+                planned_section.build_call(&self.plan.scenarios[0], number, Some(&input));
             call.coverage = true;
             if input.strategy.follows_types() {
                 state.oracle_context.record_declared(&call);
@@ -409,15 +411,16 @@ impl<'a> BreadthPhase<'a, '_> {
         let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
         if planned_section.target.kind == TargetKind::Module {
-            let call = planned_section.call(scenario, 0, None);
+            let call = planned_section.build_call(scenario, 0, None);
             planned.push(PlannedCall { cell, number: 0, input: None, baseline: None, call });
             return;
         }
-        let has_burst = scenario.preset.conditions(0).1.burst.is_some();
+        let has_burst = scenario.preset.burst().is_some();
         let inputs = self.scenario_inputs(cell, has_burst, learned_hints, state);
         for (number, (input, baseline)) in inputs.into_iter().enumerate() {
             // The same input has the same seed under the baseline and under faults.
-            let mut call = planned_section.call(scenario, baseline.unwrap_or(number), Some(&input));
+            let mut call =
+                planned_section.build_call(scenario, baseline.unwrap_or(number), Some(&input));
             // The first call records the lines that only this scenario reaches. The others do not,
             // since recording slows them down.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);

@@ -75,7 +75,7 @@ impl<'a> BreadthPhase<'a, '_> {
             PendingImport { call, ..imports[*position].clone() }
         };
         let reruns: Vec<PendingImport> = candidates.iter().map(rerun).collect();
-        let caller = self.caller.with_grace();
+        let caller = self.caller.for_reruns();
         let Some(rerun_outcomes) = make_imports(&caller, &reruns, None, observer)? else {
             return Ok(None);
         };
@@ -105,7 +105,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let baseline = &self.plan.scenarios[0];
         let module = planned.target.module.clone();
         let target = CallTarget { module, qualname: String::new(), kind: TargetKind::Module };
-        let mut call = Call { coverage: true, ..planned.call(baseline, 0, None) };
+        let mut call = Call { coverage: true, ..planned.build_call(baseline, 0, None) };
         call.step.target = target;
         call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
         let spec = SandboxSpec { module: None, ..baseline.spec(&planned.spec) };

@@ -52,7 +52,7 @@ pub use shared_run::{SharedRun, SharedRunPart};
 
 /// How much a cycle does.
 #[derive(Debug, Clone)]
-pub struct CycleBudget<'e> {
+pub struct CycleOptions<'e> {
     pub calls_per_cell: usize,
     /// `None` for a cycle without a depth phase.
     pub depth: Option<ExploreBudget>,
@@ -67,11 +67,11 @@ pub(crate) fn run(
     plan: &CyclePlan<'_>,
     facts: &RepositoryFacts<'_>,
     caller: &CallRunner<'_>,
-    budget: &CycleBudget<'_>,
+    options: &CycleOptions<'_>,
     lines: &SourceLineCache,
     observer: &mut dyn RunObserver,
 ) -> Result<CycleResult, SandboxError> {
-    let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: budget.calls_per_cell };
+    let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: options.calls_per_cell };
     let mut section_states: Vec<SectionState<'_>> =
         plan.sections.iter().map(SectionState::new).collect();
     let mut triage = Triage::new(plan, lines);
@@ -105,16 +105,16 @@ pub(crate) fn run(
         result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
     }
     result.is_breadth_complete &= result.skipped_stages.is_empty();
-    if let Some(explore_budget) = budget.depth {
+    if let Some(explore_budget) = options.depth {
         // The threat settings of the baseline hold in depth, too.
         let threat = plan.scenarios[0].inputs.threat;
-        let inputs = InputSettings { threat, ..budget.inputs.clone() };
+        let inputs = InputSettings { threat, ..options.inputs.clone() };
         let depth = DepthPhase {
             plan,
             facts,
             caller,
             budget: explore_budget,
-            seed: budget.seed,
+            seed: options.seed,
             inputs: &inputs,
         };
         result.add_depth(depth.run(&section_states, &mut learned_hints, observer, &triage)?);

@@ -131,7 +131,7 @@ pub struct PlannedSection<'a> {
 impl PlannedSection<'_> {
     /// Limits and conditions of calls in depth, which adds faults of its own.
     pub fn call_defaults(&self, baseline: &PlannedScenario) -> CallDefaults {
-        let (limits, conditions) = baseline.preset.conditions(self.seed.0);
+        let (limits, conditions) = baseline.preset.limits_and_conditions(self.seed.0);
         let upstream = baseline.upstream(conditions.upstream, self.uses_network);
         let network = conditions.network;
         let timeout_ms = baseline.preset.values().timeout.map(|_| limits.timeout_ms);
@@ -145,14 +145,14 @@ impl PlannedSection<'_> {
     }
 
     /// A call of the section under the scenario.
-    pub fn call(
+    pub fn build_call(
         &self,
         scenario: &PlannedScenario,
         number: usize,
         input: Option<&CallInput>,
     ) -> Call {
         let seed = self.seed.derive("call").derive_nth(number as u64).0;
-        let (limits, mut conditions) = scenario.preset.conditions(seed);
+        let (limits, mut conditions) = scenario.preset.limits_and_conditions(seed);
         conditions.upstream = scenario.upstream(conditions.upstream, self.uses_network);
         let timeout_ms = match (scenario.preset.values().timeout, self.target.kind) {
             (Some(_), _) => limits.timeout_ms,

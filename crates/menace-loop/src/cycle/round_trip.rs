@@ -45,7 +45,7 @@ pub(crate) fn measure_round_trips(
 
 /// The baseline, and scenarios with network conditions of their own.
 fn has_network(scenario: &PlannedScenario) -> bool {
-    let network = scenario.preset.conditions(0).1.network;
+    let network = scenario.preset.limits_and_conditions(0).1.network;
     scenario.is_baseline || network != menace_model::NetworkConditions::default()
 }
 
@@ -54,7 +54,7 @@ fn call(scenario: &PlannedScenario) -> Call {
     let target =
         CallTarget { module, qualname: "connect_ms".to_owned(), kind: TargetKind::Function };
     let file = FixtureFile { path: FILE.to_owned(), content: SOURCE.as_bytes().to_vec() };
-    let (_, mut conditions) = scenario.preset.conditions(0);
+    let (_, mut conditions) = scenario.preset.limits_and_conditions(0);
     // The network alone: other faults are left out.
     conditions.faults.clear();
     conditions.burst = None;

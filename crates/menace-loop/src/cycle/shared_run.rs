@@ -102,7 +102,7 @@ impl BreadthPhase<'_, '_> {
         if self.caller.is_late() || !has_two_sections(&samples) {
             return Ok(None);
         }
-        let order = there_and_back(samples.len());
+        let order = forward_then_reverse(samples.len());
         let Some(shared) = self.make_shared(scenario, &samples, &order, observer)? else {
             return Ok(None);
         };
@@ -227,7 +227,7 @@ impl BreadthPhase<'_, '_> {
         let scenario = &self.plan.scenarios[number];
         let mut samples = Vec::new();
         // A burst is concurrent by itself, and drift has no schema to compare here.
-        let has_burst = scenario.preset.conditions(0).1.burst.is_some();
+        let has_burst = scenario.preset.burst().is_some();
         if has_burst || scenario.preset.drift().is_some() {
             return samples;
         }
@@ -260,7 +260,7 @@ impl BreadthPhase<'_, '_> {
     ) -> impl Iterator<Item = SharedRunSample> {
         inputs.into_iter().map(move |(number, input)| {
             let scenario = &self.plan.scenarios[scenario];
-            let mut call = self.plan.sections[section].call(scenario, number, Some(&input));
+            let mut call = self.plan.sections[section].build_call(scenario, number, Some(&input));
             // Recording costs the same in isolation and in the shared process.
             call.coverage = true;
             SharedRunSample { section, call }
@@ -320,7 +320,7 @@ fn shared_call(samples: &[SharedRunSample], order: &[usize], timeout_ms: u64) ->
 }
 
 /// All indices, then all of them in reverse order.
-fn there_and_back(count: usize) -> Vec<usize> {
+fn forward_then_reverse(count: usize) -> Vec<usize> {
     (0..count).chain((0..count).rev()).collect()
 }
 

@@ -104,9 +104,10 @@ fn cycle_of(
     let plan = CyclePlan::new(&analysis, &surveyed, &request).expect("a plan");
     let backend = ScriptedBackend { answer: Arc::new(answer), calls: Arc::default() };
     let caller = CallRunner::new(&backend, 1, CancelToken::default(), deadline);
-    let budget = CycleBudget { calls_per_cell: 8, depth, seed: Seed(1), inputs: &inputs };
+    let options = CycleOptions { calls_per_cell: 8, depth, seed: Seed(1), inputs: &inputs };
     let lines = SourceLineCache::new(repository.path());
-    let result = run(&plan, &surveyed.facts(), &caller, &budget, &lines, &mut ()).expect("a cycle");
+    let result =
+        run(&plan, &surveyed.facts(), &caller, &options, &lines, &mut ()).expect("a cycle");
     let calls = backend.calls.lock().expect("no panic").clone();
     (result, calls)
 }

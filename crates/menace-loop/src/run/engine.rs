@@ -10,7 +10,7 @@ use menace_scenario::preset::{Preset, PresetValues};
 use super::RunRequest;
 use crate::calls::CallRunner;
 use crate::cycle::{
-    self, CycleBudget, CyclePlan, CycleResult, PlanRequest, RunObserver, SectionFilter,
+    self, CycleOptions, CyclePlan, CycleResult, PlanRequest, RunObserver, SectionFilter,
 };
 use crate::failure::SourceLineCache;
 use crate::survey::SurveyedAnalysis;
@@ -49,9 +49,9 @@ impl<'e> CycleEngine<'e> {
     pub(super) fn make_calls(
         &self,
         plan: &CyclePlan<'_>,
-        budget: &CycleBudget<'_>,
+        options: &CycleOptions<'_>,
         observer: &mut dyn RunObserver,
     ) -> Result<CycleResult, SandboxError> {
-        cycle::run(plan, self.facts, self.caller, budget, self.lines, observer)
+        cycle::run(plan, self.facts, self.caller, options, self.lines, observer)
     }
 }

@@ -56,7 +56,7 @@ struct CycleTotals {
 /// The part of the last cycle that the report shows.
 #[derive(Debug)]
 struct CycleDetails {
-    score: CycleEvaluation,
+    evaluation: CycleEvaluation,
     risks: Vec<RiskFlag>,
     line_coverage: f64,
     /// Calls by scenario name.
@@ -80,7 +80,7 @@ pub(super) struct ScoredCycle {
     /// The result without its cells, which the measurement has.
     pub result: CycleResult,
     pub measurement: CycleMeasurement,
-    pub score: CycleEvaluation,
+    pub evaluation: CycleEvaluation,
     pub decisions: CycleDecisions,
 }
 
@@ -114,7 +114,7 @@ impl ScoredCycle {
 
     /// Reduces the cycle to the parts that the report needs, since its cells are too many to keep.
     pub(super) fn reduce(self, plan: &CyclePlan<'_>, writer: &RunWriter) -> FinishedCycle {
-        let Self { result, measurement, score, decisions } = self;
+        let Self { result, measurement, evaluation, decisions } = self;
         let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
         let uncallable = plan.uncallable.iter().map(|one| one.section.clone());
         let cells = measurement.cells.iter();
@@ -139,8 +139,8 @@ impl ScoredCycle {
         }
         let shared_run_failures = result.shared_run.map(|shared| shared.failures);
         let details = CycleDetails {
-            decisions: decisions.into_report(&score.predictions),
-            score,
+            decisions: decisions.into_report(&evaluation.predictions),
+            evaluation,
             risks: measurement.risks,
             line_coverage: measurement.line_coverage,
             scenario_calls,
@@ -174,14 +174,15 @@ impl FinishedCycles {
     }
 
     /// `None` if no cycle called anything.
-    pub(super) fn last_score(&self) -> Option<&CycleEvaluation> {
-        self.last.as_ref().map(|last| &last.score)
+    pub(super) fn last_evaluation(&self) -> Option<&CycleEvaluation> {
+        self.last.as_ref().map(|last| &last.evaluation)
     }
 
     /// Removes the modules that the last cycle called before they were flagged.
     pub(super) fn retain_uncalled(&self, mut modules: Vec<LeftOutModule>) -> Vec<LeftOutModule> {
         modules.retain(|module| {
-            let scored = self.last_score().and_then(|last| last.report.modules.get(&module.path));
+            let scored =
+                self.last_evaluation().and_then(|last| last.scores.modules.get(&module.path));
             scored.and_then(ScoredMetrics::roi_value).is_none()
         });
         modules
@@ -373,7 +374,7 @@ fn add_last_cycle(
     converged_modules: &BTreeSet<String>,
     borderline: PilotResults,
 ) {
-    let scores = &last.score.report;
+    let scores = &last.evaluation.scores;
     report.coverage.lines = last.line_coverage;
     report.roi = scores.run.roi_value();
     report.roi_delta = scores.run.roi_delta;
@@ -408,7 +409,7 @@ fn add_last_cycle(
     if let Some(synergy) = &scores.synergy {
         report.synergy = metric_map(&synergy.metrics);
     }
-    let discrepancies = last.score.discrepancies.iter();
+    let discrepancies = last.evaluation.discrepancies.iter();
     let discrepancies = discrepancies.map(|one| format!("{}: {}", one.subject, one.sentence));
     report.discrepancies = last.shared_run_failures.into_iter().chain(discrepancies).collect();
     report.decisions = Some(DecisionReport {

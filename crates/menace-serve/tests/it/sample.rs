@@ -16,7 +16,7 @@ use menace_model::{
 use menace_serve::{AccessPolicy, AccessToken, DashboardServer, DataSource};
 use menace_settings::{Settings, SettingsSources};
 use menace_store::{
-    BorderlineCandidate, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
+    BorderlineModule, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
     DecisionReport, FailureReport, MetricMeasurement, MetricsDatabase, ModuleRecord,
     ModuleScoreReport, REPORT_VERSION, RunEndRecord, RunId, RunReport, RunStartRecord, RunStatus,
     RunWriter, ScenarioRecord, ScenarioReport, SectionRecord, Store, StoredMetricMap,
@@ -205,7 +205,7 @@ fn sample_decisions(words: SampleText) -> DecisionReport {
                 limits: None,
             },
         )]),
-        borderline: vec![BorderlineCandidate {
+        borderline: vec![BorderlineModule {
             module: "cart".into(),
             raroi: vec![0.1, 0.0625],
             confidence: 0.5,

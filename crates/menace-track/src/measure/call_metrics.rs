@@ -8,7 +8,7 @@ use crate::tally::{CallCosts, InputClassCounts, QuantileSketch};
 use crate::{CallTally, MetricValues};
 
 use super::price::{TypicalCallUsage, energy_cost};
-use super::{CallBudget, MeasuredScenario, ResourcePrices};
+use super::{CallCostModel, MeasuredScenario, ResourcePrices};
 
 /// Calls of one section under one or more scenarios.
 pub(super) struct SectionCalls<'a> {
@@ -19,7 +19,7 @@ pub(super) struct SectionCalls<'a> {
     pub(super) failures: usize,
     pub(super) severity: f64,
     pub(super) prices: &'a ResourcePrices,
-    pub(super) budget: &'a CallBudget,
+    pub(super) budget: &'a CallCostModel,
     pub(super) coverage: Option<f64>,
 }
 

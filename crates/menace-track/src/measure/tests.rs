@@ -103,7 +103,7 @@ fn measure_sample(
         cells,
         failures,
         prices: &ResourcePrices::default(),
-        budget: &CallBudget::default(),
+        budget: &CallCostModel::default(),
         extras: &ExternalMeasurements::default(),
     })
 }
@@ -393,7 +393,7 @@ fn a_meter_and_plugins_add_metrics() {
         cells: &[cell("pay", HIGH_SCENARIO, tally_of_answers(3, 0))],
         failures: &[],
         prices: &ResourcePrices::default(),
-        budget: &CallBudget::default(),
+        budget: &CallCostModel::default(),
         extras: &extras,
     });
     assert_metric(&measured.run, "energy_consumption", 2.0);

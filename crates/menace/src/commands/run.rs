@@ -173,7 +173,7 @@ impl RunCommand {
         }
         let sections = self.selection.read()?;
         // Mistakes in arguments and files are reported before the first call.
-        let sources = presets::RunPresetSources::read(settings, &self.preset_file)?;
+        let sources = presets::PresetSources::read(settings, &self.preset_file)?;
         let presets = sources.selection(settings, self.preset_count, Seed(self.seed));
         presets::check_presets(&presets)?;
         data_dir::checked_data_dir(&context)?;

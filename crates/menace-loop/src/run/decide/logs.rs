@@ -86,7 +86,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
         "timestamp": timestamp,
         "run": input.request.id.0,
         "cycle": input.cycle + 1,
-        "roi": input.score.report.run.roi_value(),
+        "roi": input.evaluation.scores.run.roi_value(),
         "forecast": next.map(|point| point.mean),
         "interval": next.and_then(|point| point.interval),
         "confidence": forecast.map(|forecast| forecast.confidence),
@@ -105,7 +105,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
             "modules": module_decisions(convergence),
             "entropy": convergence.entropy,
         },
-        "predictions": input.score.predictions,
+        "predictions": input.evaluation.predictions,
     })
 }
 

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 
 use menace_model::{AnalyzedModule, Section};
 use menace_settings::MicropilotMode;
-use menace_store::{
-    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
-};
+use menace_store::{BorderlineBucket, BorderlineMeasurement, BorderlineModule, BorderlineStatus};
 use menace_track::stats::evidence::StatisticalDecision;
 use menace_track::{BorderlineThresholds, ExternalMeasurements, Tracker, score_cycle};
 
@@ -20,7 +18,7 @@ use super::super::history::{HistoryStore, source_hash};
 use super::super::measure::MeasuringData;
 use super::super::score::CycleEvaluation;
 use super::super::warnings::RunWarning;
-use crate::cycle::{CycleBudget, SectionFilter};
+use crate::cycle::{CycleOptions, SectionFilter};
 
 const BORDERLINE_FILE: &str = "borderline_bucket.jsonl";
 /// Inputs of a section under each scenario.
@@ -50,7 +48,7 @@ impl SectionFilter for PilotFilter<'_> {
 /// The borderline candidates of a run.
 #[derive(Debug, Default)]
 pub(in crate::run) struct PilotResults {
-    pub candidates: Vec<BorderlineCandidate>,
+    pub candidates: Vec<BorderlineModule>,
     /// The test of each module against the borderline thresholds, by path.
     pub evidence: BTreeMap<String, StatisticalDecision>,
     pub warnings: Vec<RunWarning>,
@@ -87,7 +85,7 @@ pub(in crate::run) fn test_borderline_modules(
         bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
         tracker: Tracker::new(history),
     };
-    if let Some(last) = last.filter(|last| last.is_complete) {
+    if let Some(last) = last.filter(|last| last.is_breadth_complete) {
         pilot.add_candidates(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {
@@ -113,7 +111,7 @@ impl MicroPilot<'_> {
         last: &CycleEvaluation,
         results: &mut PilotResults,
     ) -> Result<(), RunError> {
-        for (path, scored) in &last.report.modules {
+        for (path, scored) in &last.scores.modules {
             let Some(raroi) = scored.raroi else { continue };
             let confidence = self.tracker.module_confidence(path);
             let decision = self.border.check_thresholds(raroi, confidence);
@@ -132,7 +130,7 @@ impl MicroPilot<'_> {
         let (candidates, notice) = self.bucket.candidates()?;
         results.warnings.extend(notice.map(RunWarning::from));
         let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
-        for BorderlineCandidate { module, .. } in pending {
+        for BorderlineModule { module, .. } in pending {
             if self.engine.caller.is_late() {
                 break;
             }
@@ -164,13 +162,13 @@ impl MicroPilot<'_> {
         if plan.sections.is_empty() {
             return Ok(None);
         }
-        let budget = CycleBudget {
+        let options = CycleOptions {
             calls_per_cell: CALLS_PER_CELL,
             depth: None,
             seed,
             inputs: request.inputs,
         };
-        let mut result = self.engine.make_calls(&plan, &budget, &mut ())?;
+        let mut result = self.engine.make_calls(&plan, &options, &mut ())?;
         if !result.skipped_stages.is_empty() {
             return Ok(None);
         }
@@ -178,8 +176,8 @@ impl MicroPilot<'_> {
         let parts = MeasuringData::collect(request, &plan, &result, tallies);
         let profile = &request.scoring.profile;
         let metrics = parts.measure(profile, &ExternalMeasurements::default());
-        let report = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
-        let Some(scored) = report.modules.get(path) else { return Ok(None) };
+        let scores = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
+        let Some(scored) = scores.modules.get(path) else { return Ok(None) };
         let Some((roi, raroi)) = scored.roi_value().zip(scored.raroi) else { return Ok(None) };
         let confidence = self.tracker.module_confidence_with(path, roi);
         Ok(Some(PilotMeasurement { raroi, confidence }))

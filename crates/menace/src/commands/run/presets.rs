@@ -15,13 +15,13 @@ use crate::exit::CommandError;
 use crate::preset_files;
 
 #[derive(Debug)]
-pub(super) struct RunPresetSources {
+pub(super) struct PresetSources {
     files: Vec<PresetFile>,
     pub profiles: ProfileCatalog,
     recordings: Arc<[MockResponse]>,
 }
 
-impl RunPresetSources {
+impl PresetSources {
     pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, CommandError> {
         let read = |file: &PathBuf| {
             let text = preset_files::read_user_file(file)?;
