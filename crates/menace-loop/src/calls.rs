@@ -210,12 +210,12 @@ mod tests {
     }
 
     fn make(backend: &LosingBackend, end: Option<Instant>) -> Vec<Option<Outcome>> {
-        let caller = CallRunner::new(backend, 1, CancelToken::default(), end);
+        let runner = CallRunner::new(backend, 1, CancelToken::default(), end);
         let jobs = ["sound", "hostile", "sound"].map(|name| {
             let call = call_of(name);
             CallJob { spec: SandboxSpec::new(Some(call.target.module.clone())), call }
         });
-        caller.make(jobs.into(), |_, _| {}).expect("a loss is no error")
+        runner.make(jobs.into(), |_, _| {}).expect("a loss is no error")
     }
 
     #[test]

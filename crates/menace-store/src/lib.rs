@@ -35,7 +35,7 @@ pub use read::{
     LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 pub use record::{
-    CallRecord, CellKey, CellRecord, FailureObservation, FailureRecord, MetricMap, ModuleRecord,
+    CallRecord, CellKey, CellRecord, FailureRecord, MetricMap, ModuleRecord, OccurrenceTime,
     OutsideCellScenario, RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus,
     ScenarioRecord, SectionRecord, StoredMetricMap,
 };

@@ -16,7 +16,7 @@ use crate::stats::convergence::{
     compute_unpredicted_synergy_threshold, scale_roi_tolerance,
 };
 use crate::stats::entropy::{check_entropy_ceiling, check_entropy_plateau};
-use crate::stats::evidence::{DecisionVerdict, StatisticalDecision};
+use crate::stats::evidence::{DecisionAnswer, StatisticalDecision};
 use crate::stats::synergy::{
     ConvergenceTarget, SynergyConvergence, SynergyConvergenceRule, check_metric_convergence,
 };
@@ -191,7 +191,7 @@ impl Tracker {
         // The gains of modules may cancel each other out in the run, so each has to converge.
         let converged = roi.is_yes()
             && module_decisions.values().all(StatisticalDecision::is_yes)
-            && (!has_synergy || synergy.verdict == DecisionVerdict::Yes);
+            && (!has_synergy || synergy.answer == DecisionAnswer::Yes);
         ConvergenceReport {
             reliability,
             roi_tolerance: tolerance,

@@ -64,7 +64,7 @@ pub use ranking::{
     rank_scenario_synergy, rank_scenarios, rank_synergy, summarise_synergy,
 };
 pub use report::{CycleScores, ScoredMetrics, compute_risk, score_cycle};
-pub use risk::{RiskFlag, find_risk_flags};
+pub use risk::{Risk, find_risks};
 pub use roi::{
     ImpactTable, ImpactTableError, RoiBottleneck, RoiBreakdown, RoiProfile, RoiProfileError,
     RoiProfiles, RoiRisk, RoiTerm, RoiVeto, compute_confidence, compute_raroi, compute_roi,

@@ -37,7 +37,7 @@ pub struct PlannedScenario {
     pub name: String,
     pub severity: Option<ScenarioSeverity>,
     pub preset: Preset,
-    pub inputs: InputSettings,
+    pub input_settings: InputSettings,
     /// Recorded answers of upstream services.
     recordings: Arc<[MockResponse]>,
     /// Whether inputs are generated for this scenario, instead of reusing those of the baseline.
@@ -47,7 +47,7 @@ pub struct PlannedScenario {
 
 impl PlannedScenario {
     fn new(preset: Preset, request: &PlanRequest<'_>) -> Self {
-        let defaults = request.inputs;
+        let defaults = request.input_settings;
         let own = preset.strategies();
         let has_own_inputs = !own.is_empty();
         let without_attacks = |strategies: &[InputStrategy]| -> Vec<InputStrategy> {
@@ -63,7 +63,7 @@ impl PlannedScenario {
             name: preset.name().to_owned(),
             severity: preset.severity(),
             is_baseline: preset.values().has_no_effect(),
-            inputs: InputSettings { strategies, threat, ..defaults.clone() },
+            input_settings: InputSettings { strategies, threat, ..defaults.clone() },
             recordings: Arc::clone(request.recordings),
             has_own_inputs,
             preset,
@@ -185,7 +185,7 @@ pub struct PlanRequest<'a> {
     pub profiles: &'a ProfileCatalog,
     pub keywords: &'a KeywordProfiles,
     pub settings: &'a PresetValues,
-    pub inputs: &'a InputSettings,
+    pub input_settings: &'a InputSettings,
     /// Recorded answers of upstream services.
     pub recordings: &'a Arc<[MockResponse]>,
     pub seed: Seed,

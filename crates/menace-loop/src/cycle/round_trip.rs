@@ -21,7 +21,7 @@ const TIMEOUT_MS: u64 = 20_000;
 /// Milliseconds by the position of the scenario; none where no answer came back.
 pub(crate) fn measure_round_trips(
     plan: &CyclePlan<'_>,
-    caller: &CallRunner<'_>,
+    runner: &CallRunner<'_>,
 ) -> Result<BTreeMap<usize, f64>, SandboxError> {
     let all = plan.scenarios.iter().enumerate();
     let (numbers, jobs): (Vec<usize>, Vec<_>) = all
@@ -31,7 +31,7 @@ pub(crate) fn measure_round_trips(
             (number, build_job(&spec, call(scenario)))
         })
         .unzip();
-    let outcomes = caller.make(jobs, |_, _| {})?;
+    let outcomes = runner.make(jobs, |_, _| {})?;
     let mut trips = BTreeMap::new();
     for (number, outcome) in numbers.into_iter().zip(outcomes) {
         let returned = outcome.filter(|outcome| outcome.verdict == Verdict::Returned);

@@ -68,7 +68,7 @@ impl CycleLoop<'_> {
             let has_converged = done.has_converged;
             finished.push(done);
             let remaining = cycles - cycle - 1;
-            if self.engine.caller.is_late() {
+            if self.engine.runner.is_late() {
                 finished.skipped = remaining as usize;
                 break;
             }
@@ -111,7 +111,7 @@ impl CycleLoop<'_> {
             calls_per_cell: request.calls_per_cell,
             depth: request.depth,
             seed: depth_seed(request.seed, cycle),
-            inputs: request.inputs,
+            input_settings: request.input_settings,
         };
         let cancel = request.cancel.clone();
         let mut recorder = RunRecorder::new(&self.writer, self.observer, cycle, cancel);
@@ -217,9 +217,9 @@ impl CycleLoop<'_> {
         self.warn(borderline.warnings.iter().cloned());
         if finished.last_evaluation().is_none() {
             // A run without calls has no decisions in which to report them.
-            self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
-                module: candidate.module.clone(),
-                status: candidate.status,
+            self.warn(borderline.modules.iter().map(|entry| RunWarning::Borderline {
+                module: entry.module.clone(),
+                status: entry.status,
             }));
         }
         let (left_out, warnings) = self.history.left_out_modules(request)?;
@@ -235,7 +235,7 @@ impl CycleLoop<'_> {
             status: report.status,
             finished_ms: now_ms(),
             cycles: report.cycles as u32,
-            summary: serde_json::to_value(&report).unwrap_or_default(),
+            report: serde_json::to_value(&report).unwrap_or_default(),
         })?;
         Ok(report)
     }

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use menace_store::DecisionReport;
 use menace_track::stats::cold_start::ColdStartCurves;
-use menace_track::stats::evidence::DecisionVerdict;
+use menace_track::stats::evidence::DecisionAnswer;
 use menace_track::stats::forecast::{ForecastOptions, MetricForecast};
 use menace_track::stats::forecast_calibrator::{CalibrationError, ForecastCalibrator};
 use menace_track::stats::foresight::CollapsePrediction;
@@ -195,9 +195,7 @@ impl CycleDecisions {
     /// The decisions as the report has them.
     pub(super) fn into_report(self, predictions: &MetricValues) -> DecisionReport {
         let mut convergence = self.convergence;
-        convergence
-            .modules
-            .retain(|_, decision| decision.verdict != DecisionVerdict::TooFewSamples);
+        convergence.modules.retain(|_, decision| decision.answer != DecisionAnswer::TooFewSamples);
         DecisionReport {
             convergence,
             forecast: self.forecast,

@@ -20,7 +20,7 @@ pub(super) struct CycleEngine<'e> {
     pub request: &'e RunRequest<'e>,
     pub surveyed: &'e SurveyedAnalysis<'e>,
     pub facts: &'e RepositoryFacts<'e>,
-    pub caller: &'e CallRunner<'e>,
+    pub runner: &'e CallRunner<'e>,
     pub lines: &'e SourceLineCache,
 }
 
@@ -38,7 +38,7 @@ impl<'e> CycleEngine<'e> {
             profiles: request.presets.profiles,
             keywords: request.keywords,
             settings: &values,
-            inputs: request.inputs,
+            input_settings: request.input_settings,
             recordings: &request.presets.recordings,
             seed,
             sections,
@@ -52,6 +52,6 @@ impl<'e> CycleEngine<'e> {
         options: &CycleOptions<'_>,
         observer: &mut dyn RunObserver,
     ) -> Result<CycleResult, SandboxError> {
-        cycle::run(plan, self.facts, self.caller, options, self.lines, observer)
+        cycle::run(plan, self.facts, self.runner, options, self.lines, observer)
     }
 }

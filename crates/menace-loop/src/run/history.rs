@@ -183,8 +183,8 @@ impl HistoryStore {
         (result, history)
     }
 
-    /// Flags modules that have converged or have reached their entropy cap. The hashes of their sources are stored
-    /// first: a module whose source changes is called again.
+    /// Flags modules that have converged or have reached their entropy cap. The hashes of their
+    /// sources are stored first: a module whose source changes is called again.
     pub(super) fn flag_modules(
         &mut self,
         repository: &Path,

@@ -77,7 +77,7 @@ pub struct RunRequest<'a> {
     pub settings: &'a Settings,
     pub presets: &'a PresetSelection<'a>,
     pub keywords: &'a KeywordProfiles,
-    pub inputs: &'a InputSettings,
+    pub input_settings: &'a InputSettings,
     pub scoring: &'a ScoringConfig,
     pub plugins: Option<&'a MetricPlugins>,
     pub sections: &'a dyn SectionFilter,
@@ -153,10 +153,10 @@ pub fn run(
         started_ms: now_ms(),
         settings: settings_json(request),
     })?;
-    let caller =
+    let runner =
         CallRunner::new(request.backend, request.workers, request.cancel.clone(), request.deadline);
     let engine =
-        CycleEngine { request, surveyed: &surveyed, facts: &facts, caller: &caller, lines: &lines };
+        CycleEngine { request, surveyed: &surveyed, facts: &facts, runner: &runner, lines: &lines };
     let mut cycles = CycleLoop {
         request,
         engine,

@@ -9,7 +9,7 @@ use menace_store::{
     CellKey, CellRecord, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId, RunWriter,
     ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
 };
-use menace_track::{CycleScores, MetricValues, RiskFlag, ScoredMetrics};
+use menace_track::{CycleScores, MetricValues, Risk, ScoredMetrics};
 use menace_track::{compute_roi, hash_signature};
 
 use super::decide::{CycleDecisions, DecisionInput, DecisionModels};
@@ -142,9 +142,9 @@ impl DecidedCycle<'_> {
                 metrics: metric_map(&scored.metrics),
             })?;
         }
-        for known in self.result.failures.values().filter(|known| known.occurrences > 1) {
+        for counted in self.result.failures.values().filter(|counted| counted.occurrences > 1) {
             // The first occurrence was stored when it was confirmed.
-            writer.record_failure(&known.failure, now_ms(), known.occurrences - 1)?;
+            writer.record_failure(&counted.failure, now_ms(), counted.occurrences - 1)?;
         }
         writer.flush()
     }
@@ -195,7 +195,7 @@ impl DecidedCycle<'_> {
     }
 }
 
-pub(super) fn module_risks<'r>(risks: &'r [RiskFlag], module: &str) -> Vec<&'r RiskFlag> {
+pub(super) fn module_risks<'r>(risks: &'r [Risk], module: &str) -> Vec<&'r Risk> {
     risks.iter().filter(|flag| flag.module == module).collect()
 }
 

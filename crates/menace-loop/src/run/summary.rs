@@ -13,7 +13,7 @@ use menace_store::{
     REPORT_VERSION, RunReport, RunStatus, RunWriter, ScenarioReport, SkippedStage,
     SkippedStageReport, UncallableSectionReport,
 };
-use menace_track::{RiskFlag, ScoredMetrics};
+use menace_track::{Risk, ScoredMetrics};
 
 use super::decide::{CycleDecisions, PilotResults};
 use super::history::{LeftOutModule, ModuleScore};
@@ -57,7 +57,7 @@ struct CycleTotals {
 #[derive(Debug)]
 struct CycleDetails {
     evaluation: CycleEvaluation,
-    risks: Vec<RiskFlag>,
+    risks: Vec<Risk>,
     line_coverage: f64,
     /// Calls by scenario name.
     scenario_calls: BTreeMap<String, u64>,
@@ -352,7 +352,7 @@ fn missing_package(MissingPackage { module, package }: MissingPackage) -> Import
 
 fn skipped_stage((kind, skipped): (SkippedStage, SkippedWork)) -> SkippedStageReport {
     let SkippedWork { count, ids } = skipped;
-    SkippedStageReport { kind, sections: count, ids: ids.into_iter().collect() }
+    SkippedStageReport { kind, count, ids: ids.into_iter().collect() }
 }
 
 fn left_out_module(LeftOutModule { path, last_score }: LeftOutModule) -> Option<ModuleScoreReport> {
@@ -413,16 +413,16 @@ fn add_last_cycle(
     let discrepancies = discrepancies.map(|one| format!("{}: {}", one.subject, one.sentence));
     report.discrepancies = last.shared_run_failures.into_iter().chain(discrepancies).collect();
     report.decisions = Some(DecisionReport {
-        borderline: borderline.candidates,
+        borderline: borderline.modules,
         borderline_evidence: borderline.evidence,
         ..last.decisions
     });
 }
 
 /// `add: 2 of 8 calls went wrong`.
-fn describe_risk(flag: &RiskFlag) -> String {
-    let reasons = flag.reasons.join("; ");
-    match &flag.section {
+fn describe_risk(risk: &Risk) -> String {
+    let reasons = risk.reasons.join("; ");
+    match &risk.section {
         Some(section) => format!("{}: {reasons}", section.qualname()),
         None => reasons,
     }

@@ -204,8 +204,8 @@ menace_model::named_enum! {
         Profile = "profile",
         /// Added because of words in a module's path.
         Keyword = "keyword",
-        /// A missing canonical scenario.
-        Added = "injected",
+        /// A canonical scenario that a module lacked.
+        Added = "added",
     }
 }
 

@@ -272,7 +272,7 @@ fn decisions(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> 
     for decision in view::decisions::decision_rows(shown.decisions(), query) {
         let head = [
             decision.what,
-            serialized_word(&decision.verdict),
+            serialized_word(&decision.answer),
             decision.confidence.to_string(),
             decision.samples.to_string(),
             decision.needed.to_string(),

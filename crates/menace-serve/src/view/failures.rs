@@ -181,13 +181,13 @@ pub(crate) struct FailureOccurrence {
 
 pub(crate) fn failure_page(source: &DataSource, id: &str) -> ServeResult<FailurePage> {
     source.query_existing(|store| {
-        let known = store.failure(id)?;
+        let record = store.failure(id)?;
         // The repository of the run that saw it last.
-        let repository = store.run_list_row(&known.last.run)?.map(|run| run.repository);
+        let repository = store.run_list_row(&record.last_seen.run)?.map(|run| run.repository);
         let (sightings, sighting_count) =
-            store.latest_occurrences(&known.failure.id, MAX_OCCURRENCES)?;
+            store.latest_occurrences(&record.failure.id, MAX_OCCURRENCES)?;
         Ok(FailurePage {
-            detail: build_failure_detail(&known, Path::new(&repository.unwrap_or_default())),
+            detail: build_failure_detail(&record, Path::new(&repository.unwrap_or_default())),
             occurrences: sightings
                 .into_iter()
                 .map(|seen| FailureOccurrence {

@@ -47,11 +47,11 @@ impl SelectedRun {
         };
         let Some(run) = run else { return Ok(None) };
         let cycle = store.last_measured_cycle(&run.id)?;
-        // A summary of another version is none.
+        // A report of another version is none.
         let report = run
-            .summary
+            .report
             .as_ref()
-            .and_then(|summary| <RunReport as serde::Deserialize>::deserialize(summary).ok());
+            .and_then(|report| <RunReport as serde::Deserialize>::deserialize(report).ok());
         Ok(Some(Self { run, report, cycle }))
     }
 

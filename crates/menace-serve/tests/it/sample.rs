@@ -173,9 +173,9 @@ fn sample_decisions(words: SampleText) -> DecisionReport {
         samples: 17,
         holds: false,
     };
-    let verdict = menace_track::stats::evidence::DecisionVerdict::No;
+    let answer = menace_track::stats::evidence::DecisionAnswer::No;
     judgement.roi = StatisticalDecision {
-        verdict,
+        answer,
         confidence: 0.5,
         needed: 3,
         samples: 17,
@@ -400,7 +400,7 @@ pub(crate) fn add_run(
             status: RunStatus::Finished,
             finished_ms: started_ms + 12_500,
             cycles: 1,
-            summary: serde_json::to_value(summary).unwrap(),
+            report: serde_json::to_value(summary).unwrap(),
         })
         .unwrap();
 }

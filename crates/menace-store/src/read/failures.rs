@@ -7,7 +7,7 @@ use super::rows::{ColumnReader, RowResult};
 use super::{MAX_NAMED_CANDIDATES, select_unique};
 use crate::database::StoreResult;
 use crate::store::failure_not_found;
-use crate::{FailureObservation, FailureRecord, RunId, RunOccurrences, Store};
+use crate::{FailureRecord, OccurrenceTime, RunId, RunOccurrences, Store};
 
 const NEWEST_FIRST: &str = "ORDER BY failures.first_ms DESC, failures.id";
 const LAST_SEEN_FIRST: &str = "ORDER BY failures.last_ms DESC, failures.id";
@@ -78,8 +78,8 @@ fn read_failure(row: &Row<'_>) -> RowResult<FailureRecord> {
     };
     Ok(FailureRecord {
         failure,
-        first: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
-        last: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
+        first_seen: OccurrenceTime { run: RunId(columns.get()?), at_ms: columns.get()? },
+        last_seen: OccurrenceTime { run: RunId(columns.get()?), at_ms: columns.get()? },
         count: columns.get_u64()?,
         shrunk: columns.get_optional_json("a call")?,
         gone_ms: columns.get()?,

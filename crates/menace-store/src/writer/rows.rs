@@ -184,14 +184,17 @@ impl RowInserter<'_, '_> {
             WriterRow::CallFailure { cell, number, failure } => {
                 let cell = self.names.cell_key(self.transaction, self.key, cell)?;
                 let failure = self.name_key(&failure.0)?;
-                self.execute(include_str!("../../sql/write/shown.sql"), (cell, number, failure))
+                self.execute(
+                    include_str!("../../sql/write/call_failure.sql"),
+                    (cell, number, failure),
+                )
             }
             WriterRow::FailureGone(id, since_ms) => {
                 self.execute(include_str!("../../sql/write/gone.sql"), (&id.0, since_ms))
             }
-            WriterRow::End(RunEndRecord { status, finished_ms, cycles, summary }) => self.execute(
+            WriterRow::End(RunEndRecord { status, finished_ms, cycles, report }) => self.execute(
                 include_str!("../../sql/write/run_end.sql"),
-                (self.key, status.as_str(), finished_ms, cycles, summary.to_string()),
+                (self.key, status.as_str(), finished_ms, cycles, report.to_string()),
             ),
         }
     }

@@ -23,7 +23,7 @@ fn equal_failures_are_one_with_a_count() {
     let known = store.failure("fa").unwrap();
     assert_eq!(known.failure, failure("fa"));
     assert_eq!((known.count, known.count_in_run), (5, None));
-    assert_eq!((known.first.at_ms, known.last.at_ms), (110, 120));
+    assert_eq!((known.first_seen.at_ms, known.last_seen.at_ms), (110, 120));
 
     let second = store.start_run(&run("r-2", 300)).unwrap();
     let mut moved = failure("fa");
@@ -34,7 +34,7 @@ fn equal_failures_are_one_with_a_count() {
 
     let known = store.failure("fa").unwrap();
     assert_eq!(known.failure, moved, "the last run knows best");
-    assert_eq!((known.first.run.0.as_str(), known.last.run.0.as_str()), ("r-1", "r-2"));
+    assert_eq!((known.first_seen.run.0.as_str(), known.last_seen.run.0.as_str()), ("r-1", "r-2"));
     assert_eq!(known.count, 6);
     let sighting =
         |run: &str, started_ms, count| RunOccurrences { run: RunId(run.into()), started_ms, count };

@@ -55,7 +55,7 @@ impl SectionCalls<'_> {
         let baseline = self.cells.iter().filter(|(scenario, _)| scenario.is_baseline);
         let valid = baseline.filter_map(|(_, tally)| tally.inputs.get(&InputIntent::Valid));
         let (returned, asked) = valid.fold((0, 0), |sum, count| {
-            (sum.0 + count.returned, sum.1 + count.reached.saturating_sub(count.declined))
+            (sum.0 + count.returned, sum.1 + count.reached_calls.saturating_sub(count.declined))
         });
         share(returned, asked)
     }
@@ -109,11 +109,11 @@ impl SectionCalls<'_> {
         let mut kinds: BTreeMap<InputIntent, InputClassCounts> = BTreeMap::new();
         for (intent, count) in self.cells.iter().flat_map(|(_, tally)| &tally.inputs) {
             let kind = kinds.entry(*intent).or_default();
-            kind.reached += count.reached;
+            kind.reached_calls += count.reached_calls;
             kind.answered += count.answered;
         }
         let shares: Vec<f64> =
-            kinds.values().filter_map(|kind| share(kind.answered, kind.reached)).collect();
+            kinds.values().filter_map(|kind| share(kind.answered, kind.reached_calls)).collect();
         crate::series::mean(&shares)
     }
 

@@ -174,7 +174,7 @@ impl RunCommand {
         let sections = self.selection.read()?;
         // Mistakes in arguments and files are reported before the first call.
         let sources = presets::PresetSources::read(settings, &self.preset_file)?;
-        let presets = sources.selection(settings, self.preset_count, Seed(self.seed));
+        let presets = sources.select(settings, self.preset_count, Seed(self.seed));
         presets::check_presets(&presets)?;
         data_dir::checked_data_dir(&context)?;
         for file in self.out.iter().chain(&self.convergence.forecast_log) {
@@ -204,7 +204,7 @@ impl RunCommand {
             settings,
             presets: &presets,
             keywords: &settings.presets.profiles_by_keyword(),
-            inputs: &inputs,
+            input_settings: &inputs,
             scoring: &scoring,
             sections: &sections,
             sections_text: self.selection.describe(),

@@ -244,7 +244,7 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
                 out,
                 "  {}: {}",
                 escape_for_terminal(one.kind.as_str()),
-                format_count(one.sections, "section")
+                format_count(one.count, one.kind.unit())
             );
         }
     }

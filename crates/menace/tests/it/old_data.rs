@@ -253,7 +253,7 @@ fn old_files_of_borderline_workflows_and_flags_are_read() {
     let place = old_runs_under_faults();
     let data = place.path().join("sandbox_data");
     let bucket = BorderlineBucket::new(&data.join("borderline_bucket.jsonl"));
-    let (candidates, notice) = bucket.candidates().unwrap();
+    let (candidates, notice) = bucket.modules().unwrap();
     assert!(notice.is_none());
     assert_eq!(candidates.len(), 3);
     assert!(candidates.iter().all(|one| one.status == BorderlineStatus::Terminated));

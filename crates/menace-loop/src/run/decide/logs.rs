@@ -3,7 +3,7 @@
 
 use menace_store::files::append_line;
 use menace_track::ConvergenceReport;
-use menace_track::stats::evidence::{DecisionVerdict, StatisticalDecision};
+use menace_track::stats::evidence::{DecisionAnswer, StatisticalDecision};
 use serde_json::{Value, json};
 
 use super::super::RunError;
@@ -70,7 +70,7 @@ fn trace_thresholds(input: &DecisionInput<'_>, decisions: &CycleDecisions) {
     for (metric, decision) in &convergence.synergy.metrics {
         tracing::debug!(
             metric,
-            verdict = ?decision.verdict,
+            verdict = ?decision.answer,
             confidence = decision.confidence,
             p_values = ?p_values(decision),
             "synergy convergence"
@@ -113,7 +113,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
 fn module_decisions(convergence: &ConvergenceReport) -> serde_json::Map<String, Value> {
     let modules = convergence.modules.iter();
     modules
-        .filter(|(_, decision)| decision.verdict != DecisionVerdict::TooFewSamples)
+        .filter(|(_, decision)| decision.answer != DecisionAnswer::TooFewSamples)
         .map(|(path, decision)| (path.clone(), json!(decision)))
         .collect()
 }

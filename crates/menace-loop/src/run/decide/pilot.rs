@@ -1,7 +1,7 @@
 //! Micro-pilot: a short extra cycle for a borderline module.
 //!
-//! `menace-track` has the thresholds, `menace-store` the file of candidates. A micro-pilot is a
-//! cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
+//! `menace-track` has the thresholds, `menace-store` the file of borderline modules. A micro-pilot
+//! is a cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
 //! changes no history, and no decision follows from one that was ended early.
 
 use std::collections::BTreeMap;
@@ -45,10 +45,10 @@ impl SectionFilter for PilotFilter<'_> {
     }
 }
 
-/// The borderline candidates of a run.
+/// The borderline modules of a run.
 #[derive(Debug, Default)]
 pub(in crate::run) struct PilotResults {
-    pub candidates: Vec<BorderlineModule>,
+    pub modules: Vec<BorderlineModule>,
     /// The test of each module against the borderline thresholds, by path.
     pub evidence: BTreeMap<String, StatisticalDecision>,
     pub warnings: Vec<RunWarning>,
@@ -60,9 +60,9 @@ struct PilotMeasurement {
     confidence: f64,
 }
 
-/// Adds the modules that are on the border after the last cycle to the candidates, runs a
-/// micro-pilot for each pending one where that is due, and returns the candidates that this run has
-/// added or tested.
+/// Adds the modules that are on the border after the last cycle to the bucket, runs a micro-pilot
+/// for each pending one where that is due, and returns the modules that this run has added or
+/// tested.
 pub(in crate::run) fn test_borderline_modules(
     engine: CycleEngine<'_>,
     history: &HistoryStore,
@@ -86,15 +86,15 @@ pub(in crate::run) fn test_borderline_modules(
         tracker: Tracker::new(history),
     };
     if let Some(last) = last.filter(|last| last.is_breadth_complete) {
-        pilot.add_candidates(last, &mut results)?;
+        pilot.add_modules(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {
         pilot.test_pending(&mut results)?;
     }
-    let (candidates, notice) = pilot.bucket.candidates()?;
+    let (modules, notice) = pilot.bucket.modules()?;
     results.warnings.extend(notice.map(RunWarning::from));
-    results.candidates = candidates;
-    results.candidates.retain(|one| results.evidence.contains_key(&one.module));
+    results.modules = modules;
+    results.modules.retain(|one| results.evidence.contains_key(&one.module));
     Ok(results)
 }
 
@@ -106,7 +106,7 @@ struct MicroPilot<'p> {
 }
 
 impl MicroPilot<'_> {
-    fn add_candidates(
+    fn add_modules(
         &self,
         last: &CycleEvaluation,
         results: &mut PilotResults,
@@ -127,11 +127,11 @@ impl MicroPilot<'_> {
     }
 
     fn test_pending(&self, results: &mut PilotResults) -> Result<(), RunError> {
-        let (candidates, notice) = self.bucket.candidates()?;
+        let (modules, notice) = self.bucket.modules()?;
         results.warnings.extend(notice.map(RunWarning::from));
-        let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
+        let pending = modules.iter().filter(|one| one.status == BorderlineStatus::Pending);
         for BorderlineModule { module, .. } in pending {
-            if self.engine.caller.is_late() {
+            if self.engine.runner.is_late() {
                 break;
             }
             let Some(measured) = self.measure(module)? else { continue };
@@ -166,7 +166,7 @@ impl MicroPilot<'_> {
             calls_per_cell: CALLS_PER_CELL,
             depth: None,
             seed,
-            inputs: request.inputs,
+            input_settings: request.input_settings,
         };
         let mut result = self.engine.make_calls(&plan, &options, &mut ())?;
         if !result.skipped_stages.is_empty() {

@@ -36,7 +36,7 @@ impl PresetSources {
         Ok(Self { files, profiles, recordings })
     }
 
-    pub(super) fn selection<'a>(
+    pub(super) fn select<'a>(
         &'a self,
         settings: &'a Settings,
         count: Option<u32>,
