@@ -93,7 +93,7 @@ pub struct EntropyDecision {
 }
 
 impl EntropyDecision {
-    /// Whether one of the two checks says that the module is complete.
+    /// Whether one of the two checks says that the module has reached its entropy cap.
     pub fn is_capped(&self) -> bool {
         self.ceiling.is_yes() || self.plateau.as_ref().is_some_and(StatisticalDecision::is_yes)
     }

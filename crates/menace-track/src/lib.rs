@@ -14,7 +14,7 @@
 //! | `discrepancy` | irregularities after a cycle |
 //! | `predict` | predictors of the next value of a metric, and their weights |
 //! | `borderline` | modules whose RAROI is neither good nor bad |
-//! | `judgement` | go on or stop: every decision after a cycle, with its evidence |
+//! | `decisions` | go on or stop: every decision after a cycle, with its evidence |
 //! | `risk` | which modules and sections to look at first |
 //! | `stats` | forecasts, tests, convergence, drift: equal to the reference packages |
 //! | `ranking` | the rows behind `menace rank`, `menace synergy` and `menace roi` |

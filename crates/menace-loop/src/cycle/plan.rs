@@ -70,7 +70,7 @@ impl PlannedScenario {
         }
     }
 
-    /// `hostile_input:high`.
+    /// The name with the severity, as cells and failures have it: `hostile_input:high`.
     pub fn label(&self) -> String {
         match self.severity {
             Some(severity) => format!("{}:{}", self.name, severity.as_str()),

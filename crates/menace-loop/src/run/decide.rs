@@ -234,6 +234,6 @@ fn converged_warning(modules: &BTreeSet<String>) -> Option<RunWarning> {
     if modules.is_empty() {
         return None;
     }
-    tracing::debug!("sandbox diminishing: {modules:?}");
+    tracing::debug!("converged modules: {modules:?}");
     Some(RunWarning::ModulesConverged(modules.iter().cloned().collect()))
 }

@@ -21,8 +21,8 @@ use crate::cycle::{
 };
 use crate::metrics::{MetricHistory, PluginInput, PluginMetrics, PluginPrediction};
 
-/// Forecasts of plugins are stored under names with this prefix: those without it are the panel's,
-/// whose errors determine its reliability.
+/// Forecasts of plugins are stored under names with this prefix. Forecasts without it come from the
+/// predictor panel, and their errors determine how reliable the panel is.
 pub(super) const PLUGIN_PREFIX: &str = "plugin:";
 
 /// The metrics of a cycle, and the data they were computed from.

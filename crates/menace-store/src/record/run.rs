@@ -29,9 +29,9 @@ menace_model::named_enum! {
     pub enum RunStatus {
         Running = "running",
         Finished = "finished",
-        /// The process of the run died.
+        /// The process of the run died, or the user ended it.
         Interrupted = "interrupted",
-        /// The budget was used up, or the user stopped the run.
+        /// The budget was used up.
         CutShort = "cut_short",
     }
 }

@@ -53,7 +53,8 @@ impl Store {
         Ok((store, notices))
     }
 
-    /// Opens the database if there is one: none is created, and a damaged one is left in place.
+    /// Opens the database if there is one: none is created, and a damaged one is left in place. An
+    /// older one is migrated and dead runs are marked as interrupted, where the file is writable.
     pub fn open_existing(home: &Path, url: &str) -> StoreResult<Option<(Self, Vec<StoreNotice>)>> {
         let path = database::resolve_database_file(home, url)?;
         // An empty file counts as no database; a log beside it is left for the next run.

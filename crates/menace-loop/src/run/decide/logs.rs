@@ -48,6 +48,7 @@ fn threshold_line(
         "synergy": convergence.synergy,
         "entropy": convergence.entropy,
         "converged_modules": convergence.converged_modules().collect::<Vec<_>>(),
+        // The key for modules at their entropy cap.
         "complete": convergence.entropy_capped_modules().collect::<Vec<_>>(),
     })
 }
