@@ -73,8 +73,8 @@ mod tests {
     fn a_scenario_under_another_preset_has_no_delta() {
         let mut history = RoiHistory::default();
         let delta = |history: &RoiHistory, fingerprint: &str| {
-            let scored = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
-            let scenarios = BTreeMap::from([("random_1".to_owned(), scored)]);
+            let random = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
+            let scenarios = BTreeMap::from([("random_1".to_owned(), random)]);
             let mut scores = CycleScores { scenarios, ..CycleScores::default() };
             clear_changed_deltas(&mut scores, history, &with_fingerprint(fingerprint));
             scores.scenarios["random_1"].roi_delta

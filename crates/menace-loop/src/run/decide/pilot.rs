@@ -177,8 +177,8 @@ impl MicroPilot<'_> {
         let profile = &request.scoring.profile;
         let metrics = parts.measure(profile, &ExternalMeasurements::default());
         let scores = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
-        let Some(scored) = scores.modules.get(path) else { return Ok(None) };
-        let Some((roi, raroi)) = scored.roi_value().zip(scored.raroi) else { return Ok(None) };
+        let Some(module) = scores.modules.get(path) else { return Ok(None) };
+        let Some((roi, raroi)) = module.roi_value().zip(module.raroi) else { return Ok(None) };
         let confidence = self.tracker.module_confidence_with(path, roi);
         Ok(Some(PilotMeasurement { raroi, confidence }))
     }
