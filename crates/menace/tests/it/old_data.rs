@@ -73,6 +73,7 @@ fn the_summary_of_an_old_run_becomes_a_report_with_its_decisions() {
     for expected in [OLD_RUN, "<dd>1,012<span", "2 cycles"].into_iter().chain(counts) {
         assert!(page.contains(expected), "no {expected:?} in the report");
     }
+    assert_eq!(page.matches("<span class=\"chip new\">").count(), OLD_FAILURES.len());
     let database = Connection::open(place.path().join("sandbox_data/menace.db")).unwrap();
     let summary: String =
         database.query_row("SELECT summary FROM runs", [], |row| row.get(0)).unwrap();
