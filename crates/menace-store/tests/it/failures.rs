@@ -116,7 +116,7 @@ fn a_failure_is_new_where_no_earlier_run_found_it_or_it_was_gone() {
     store.set_gone(&back, Some(150)).unwrap();
     assert_eq!(new_in("r-2", 200, true), [false, true], "one was gone before the run");
     assert_eq!(new_in("r-3", 300, false), [false, false]);
-    assert!(store.failures_of_run(&RunId("r-2".into())).unwrap()[0].new_in_run);
+    assert!(store.failures_of_run(&RunId("r-2".into())).unwrap()[1].new_in_run);
 }
 
 #[test]
