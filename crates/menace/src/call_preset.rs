@@ -34,7 +34,7 @@ pub(crate) fn read_preset(
         preset.mocks = Some(preset_files::read_mocks(file)?);
     }
     let uses_recordings =
-        preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
+        preset.confinement().safe_mode || preset.limits_and_conditions(0).1.upstream.is_some();
     if uses_recordings {
         let recorded = preset_files::read_recordings(settings)?;
         if !recorded.is_empty() {

@@ -109,9 +109,9 @@ pub(crate) fn find_run(store: &Store, name: Option<&str>) -> Result<RunRecord, C
 /// The repository of the run that saw a failure last.
 pub(crate) fn failure_repository(
     store: &Store,
-    known: &FailureRecord,
+    record: &FailureRecord,
 ) -> Result<String, CommandError> {
-    Ok(store.run(&known.last.run.0).map_err(CommandError::request)?.repository)
+    Ok(store.run(&record.last_seen.run.0).map_err(CommandError::request)?.repository)
 }
 
 /// The context for failures: the repository is the one in which they were found, unless the user

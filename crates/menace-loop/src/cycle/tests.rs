@@ -96,17 +96,18 @@ fn cycle_of(
         profiles: &profiles,
         keywords: &keywords,
         settings: &values,
-        inputs: &inputs,
+        input_settings: &inputs,
         recordings: &Arc::from([]),
         seed: Seed(1),
         sections: &EverySection,
     };
     let plan = CyclePlan::new(&analysis, &surveyed, &request).expect("a plan");
     let backend = ScriptedBackend { answer: Arc::new(answer), calls: Arc::default() };
-    let caller = CallRunner::new(&backend, 1, CancelToken::default(), deadline);
-    let budget = CycleBudget { calls_per_cell: 8, depth, seed: Seed(1), inputs: &inputs };
+    let runner = CallRunner::new(&backend, 1, CancelToken::default(), deadline);
+    let options = CycleOptions { calls_per_cell: 8, depth, seed: Seed(1), input_settings: &inputs };
     let lines = SourceLineCache::new(repository.path());
-    let result = run(&plan, &surveyed.facts(), &caller, &budget, &lines, &mut ()).expect("a cycle");
+    let result =
+        run(&plan, &surveyed.facts(), &runner, &options, &lines, &mut ()).expect("a cycle");
     let calls = backend.calls.lock().expect("no panic").clone();
     (result, calls)
 }

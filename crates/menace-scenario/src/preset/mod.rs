@@ -153,7 +153,7 @@ impl Preset {
 
     /// Threat intensity and the memory that bounds oversized inputs.
     pub fn threat_settings(&self) -> ThreatIntensity {
-        let memory = self.conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
+        let memory = self.limits_and_conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
         ThreatIntensity::new(self.threat_intensity(), memory)
     }
 
@@ -204,8 +204,8 @@ menace_model::named_enum! {
         Profile = "profile",
         /// Added because of words in a module's path.
         Keyword = "keyword",
-        /// A missing canonical scenario.
-        Added = "injected",
+        /// A canonical scenario that a module lacked.
+        Added = "added",
     }
 }
 

@@ -86,7 +86,7 @@ fn is_at_least_as_severe(preset: &Preset, values: &PresetValues, profile: &Prese
     if !is_of_users && preset.name().split('+').any(|name| profile.has_name(name)) {
         return true;
     }
-    let burst = preset.conditions(0).1.burst.unwrap_or(ConcurrencyBurst { threads: 0, tasks: 0 });
+    let burst = preset.burst().unwrap_or(ConcurrencyBurst { threads: 0, tasks: 0 });
     let is_burst_enough = |given: u32, wanted: Option<u64>| u64::from(given) >= wanted.unwrap_or(0);
     preset.values().network_latency_ms >= values.network_latency_ms
         && values.threat_intensity.is_none_or(|it| preset.threat_intensity() >= it.fraction())

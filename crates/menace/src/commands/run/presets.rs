@@ -15,13 +15,13 @@ use crate::exit::CommandError;
 use crate::preset_files;
 
 #[derive(Debug)]
-pub(super) struct RunPresetSources {
+pub(super) struct PresetSources {
     files: Vec<PresetFile>,
     pub profiles: ProfileCatalog,
     recordings: Arc<[MockResponse]>,
 }
 
-impl RunPresetSources {
+impl PresetSources {
     pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, CommandError> {
         let read = |file: &PathBuf| {
             let text = preset_files::read_user_file(file)?;
@@ -36,7 +36,7 @@ impl RunPresetSources {
         Ok(Self { files, profiles, recordings })
     }
 
-    pub(super) fn selection<'a>(
+    pub(super) fn select<'a>(
         &'a self,
         settings: &'a Settings,
         count: Option<u32>,
