@@ -170,7 +170,7 @@ impl CheckoutReader {
     /// The YAML file that the sources name, or the usual one.
     fn find_yaml(&self, sources: &SettingsSources) -> Result<Option<NamedFile>, SettingsErrors> {
         let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
-        let Some(SettingValue { value: shown, origin }) = named else {
+        let Some(SettingValue { value: shown, origin, .. }) = named else {
             let file = self.read_text(Path::new(DEFAULT_YAML_FILE))?;
             let shown = PathBuf::from(DEFAULT_YAML_FILE);
             return Ok(file.map(|file| NamedFile { shown, file, is_users: false }));

@@ -43,7 +43,7 @@ const MAX_CHECKED_ENTRIES: usize = 100_000;
 /// Refuses links and pipes in a data directory, or a link at its path: it may have come with a
 /// checkout, and files written to it would end up elsewhere.
 pub(crate) fn check_data_dir_entries(settings: &Settings) -> Result<(), CommandError> {
-    let SettingValue { value: directory, origin } = &settings.general.data_dir;
+    let SettingValue { value: directory, origin, .. } = &settings.general.data_dir;
     let is_named_by_user =
         matches!(origin, SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. });
     let opened = if is_named_by_user || directory.is_absolute() {
