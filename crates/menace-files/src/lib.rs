@@ -19,7 +19,7 @@ mod untrusted_dir;
 
 pub use named::{
     check_named_file, open_file, open_named_to_append, open_parent, read_file, read_named_file,
-    read_named_text, write_named_file,
+    read_named_text, resolve_named_path, write_named_file,
 };
 pub use refusal::{FileRefusal, FileType, refusal_of};
 pub use untrusted_dir::{UntrustedDir, UntrustedFile};

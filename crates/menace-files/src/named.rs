@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::open::is_plain_relative;
 use crate::{UntrustedDir, UntrustedFile};
@@ -62,6 +62,13 @@ pub fn open_named_to_append(path: &Path) -> io::Result<File> {
     directory.open_to_append(name)
 }
 
+/// Where a path leads, for naming places and for comparing them. What lies there later may be
+/// another file: below a checkout, [`UntrustedDir`] opens it.
+#[expect(clippy::disallowed_methods, reason = "nothing is opened")]
+pub fn resolve_named_path(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
 /// Replaces a file that the user named for output, as a whole; directories on the way are made.
 #[expect(clippy::disallowed_methods, reason = "devices and directories of the user's own")]
 pub fn write_named_file(path: &Path, contents: &[u8]) -> io::Result<()> {
@@ -89,6 +96,7 @@ fn open_named_directory_of(path: &Path) -> io::Result<(UntrustedDir, &Path)> {
 }
 
 /// `/dev/stdout`, `/dev/null`, a pipe of the shell.
+#[expect(clippy::disallowed_methods, reason = "a device at a path that is the user's")]
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
