@@ -3,6 +3,8 @@
 //! As with control groups, a workspace is a leftover when the process in its name is gone *and* its
 //! lock is free: a Menace in another container may share the directory, but not the process ids.
 
+#![expect(clippy::disallowed_methods, reason = "directories of its own, and `/proc`")]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -57,6 +57,11 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     menace_files::read_file(path, MAX_DATA_FILE_BYTES)
 }
 
+/// Whether there is an entry of this name, even a link.
+pub(crate) fn exists(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
 pub(crate) fn remove_file(path: &Path) -> std::io::Result<()> {
     let (parent, name) = open_parent(path)?;
     parent.remove_file(name)
