@@ -17,7 +17,7 @@ use crate::{FileRefusal, FileType};
 /// Permissions of new files, before the process's mask.
 const NEW_FILE_MODE: u32 = 0o644;
 const PRIVATE_FILE_MODE: u32 = 0o600;
-const NEW_DIRECTORY_MODE: u32 = 0o755;
+pub(crate) const NEW_DIRECTORY_MODE: u32 = 0o755;
 
 /// An open directory; everything below it is opened relative to its handle, through no link.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use menace_files::{UntrustedDir, resolve_named_path};
+use menace_files::{UntrustedDir, create_named_directories, resolve_named_path};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -96,10 +96,9 @@ impl TrustedFiles {
     }
 
     /// Writes the list; only the user may read it.
-    #[expect(clippy::disallowed_methods, reason = "the user's own data directory")]
     pub fn write(&self) -> Result<(), TrustedFilesError> {
         let home = self.data_home.as_ref().ok_or(TrustedFilesError::NoPlace)?;
-        let written = std::fs::create_dir_all(home).and_then(|()| {
+        let written = create_named_directories(home).and_then(|()| {
             let dir = UntrustedDir::open(home)?.create_directories(Path::new(STORE_DIRECTORY))?;
             let mut text = serde_json::to_vec_pretty(&self.stored).map_err(io::Error::from)?;
             text.push(b'\n');

@@ -74,10 +74,9 @@ pub(crate) fn rename_file(path: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Creates the directory of `path`, with all above it.
-#[expect(clippy::disallowed_methods, reason = "the way to the data directory has been checked")]
 pub(crate) fn create_parent_directory(path: &Path) -> StoreFileResult<()> {
     let directory = parent_directory(path);
-    std::fs::create_dir_all(directory)
+    menace_files::create_named_directories(directory)
         .map_err(|source| StoreFileError::from_io("create", directory, source))
 }
 
