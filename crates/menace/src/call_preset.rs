@@ -5,7 +5,7 @@ use std::path::Path;
 
 use menace_model::Outcome;
 use menace_scenario::preset::{
-    self, FailureModeEffect, FailureModeInfo, Preset, PresetValues, find_unreported_limits,
+    self, CallSettings, FailureModeEffect, FailureModeInfo, Preset, find_unreported_limits,
 };
 use menace_settings::Settings;
 
@@ -27,7 +27,7 @@ pub(crate) fn read_preset(
         let severity = settings.presets.scenario_severity.value;
         preset_files::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
     };
-    let values = PresetValues::from_settings(settings);
+    let values = CallSettings::from_settings(settings);
     let mut preset =
         preset.and_then(|preset| preset.with_settings(&values)).map_err(CommandError::request)?;
     if let Some(file) = mocks {

@@ -15,7 +15,7 @@ use menace_sandbox::SandboxSpec;
 use menace_scenario::ConfigError;
 use menace_scenario::explore::CallDefaults;
 use menace_scenario::input::{CallInput, InputSettings, InputStrategy, section_uses_network};
-use menace_scenario::preset::{self, Preset, PresetValues, ProfileCatalog};
+use menace_scenario::preset::{self, CallSettings, Preset, ProfileCatalog};
 use menace_settings::KeywordProfiles;
 use menace_source::Analysis;
 
@@ -184,7 +184,7 @@ pub struct PlanRequest<'a> {
     pub presets: Vec<Preset>,
     pub profiles: &'a ProfileCatalog,
     pub keywords: &'a KeywordProfiles,
-    pub settings: &'a PresetValues,
+    pub settings: &'a CallSettings,
     pub input_settings: &'a InputSettings,
     /// Recorded answers of upstream services.
     pub recordings: &'a Arc<[MockResponse]>,

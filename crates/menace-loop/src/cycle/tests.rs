@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use menace_model::{Call, CallCoverage, FileCoverage, Outcome, SectionId, TargetKind, Verdict};
 use menace_sandbox::{CallSession, CancelToken, SandboxBackend, SandboxError, SandboxSpec, Tier};
-use menace_scenario::preset::{PresetValues, ProfileCatalog};
+use menace_scenario::preset::{CallSettings, ProfileCatalog};
 use menace_settings::KeywordProfiles;
 use menace_source::{Analysis, analyze};
 
@@ -90,7 +90,7 @@ fn cycle_of(
             .expect("Python");
     let surveyed = SurveyedAnalysis::new(&analysis).expect("a survey");
     let (profiles, keywords) = (ProfileCatalog::built_in(), KeywordProfiles::default());
-    let (values, inputs) = (PresetValues::default(), InputSettings::default());
+    let (values, inputs) = (CallSettings::default(), InputSettings::default());
     let request = PlanRequest {
         presets: vec![profiles.parse_preset(BASELINE, None, "a test").expect("a preset")],
         profiles: &profiles,

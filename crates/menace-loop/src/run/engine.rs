@@ -5,7 +5,7 @@ use menace_model::Seed;
 use menace_sandbox::SandboxError;
 use menace_scenario::ConfigError;
 use menace_scenario::input::RepositoryFacts;
-use menace_scenario::preset::{Preset, PresetValues};
+use menace_scenario::preset::{CallSettings, Preset};
 
 use super::RunRequest;
 use crate::calls::CallRunner;
@@ -32,7 +32,7 @@ impl<'e> CycleEngine<'e> {
         sections: &dyn SectionFilter,
     ) -> Result<CyclePlan<'e>, ConfigError> {
         let request = self.request;
-        let values = PresetValues::from_settings(request.settings);
+        let values = CallSettings::from_settings(request.settings);
         let plan_request = PlanRequest {
             presets,
             profiles: request.presets.profiles,

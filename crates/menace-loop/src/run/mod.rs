@@ -175,7 +175,7 @@ pub fn run(
 /// The absolute path of the repository. Fails when the data directory belongs to another repository
 /// that still exists; one that does not exist any more was moved.
 fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, RunError> {
-    let path = request.repository.canonicalize();
+    let path = menace_files::resolve_named_path(request.repository);
     let path = path.unwrap_or_else(|_| request.repository.to_owned()).display().to_string();
     match store.latest_run()? {
         Some(last) if last.repository != path && Path::new(&last.repository).is_dir() => {

@@ -1,5 +1,7 @@
 //! Lists, measures, stops and kills the processes of a sandbox.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};

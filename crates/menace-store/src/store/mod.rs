@@ -58,7 +58,7 @@ impl Store {
     pub fn open_existing(home: &Path, url: &str) -> StoreResult<Option<(Self, Vec<StoreNotice>)>> {
         let path = database::resolve_database_file(home, url)?;
         // An empty file counts as no database; a log beside it is left for the next run.
-        if fs::metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
+        if fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
             return Ok(None);
         }
         match Self::open_in_place(&path) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use menace_files::resolve_named_path;
 use menace_model::{
     Call, CallLimits, CallStep, CallTarget, ModuleRef, Outcome, TargetKind, Value, Verdict,
     format_error_chain,
@@ -116,7 +117,8 @@ fn prove_sandbox(
 ) -> Result<(SandboxProof, Option<Outcome>), CommandError> {
     let empty = tempfile::tempdir()?;
     // An interpreter inside of the repository needs the repository in the sandbox.
-    let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
+    let inside =
+        resolve_named_path(repo).is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
     let options = BackendOptions {
         purge_leftovers: purge,

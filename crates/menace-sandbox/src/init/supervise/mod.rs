@@ -202,6 +202,7 @@ impl SandboxInit<'_> {
     /// Stops an interpreter with threads that were started before anything was imported (by a
     /// `.pth` file, say): they have no limits yet, and a waiting sandbox is not supervised. Returns
     /// whether there are any.
+    #[expect(clippy::disallowed_methods, reason = "a directory of the kernel, below `/proc`")]
     pub(super) fn stop_if_multithreaded(&self) -> Result<bool, InitError> {
         let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
         let is_multithreaded = tasks.map_or(true, |tasks| tasks.count() > 1);

@@ -7,7 +7,7 @@ use menace_loop::inputs;
 use menace_model::{MockResponse, Seed};
 use menace_scenario::input::InputSettings;
 use menace_scenario::preset::{
-    Preset, PresetFile, PresetOrigin, PresetSelection, PresetValues, ProfileCatalog,
+    CallSettings, Preset, PresetFile, PresetOrigin, PresetSelection, ProfileCatalog,
 };
 use menace_settings::Settings;
 
@@ -59,7 +59,7 @@ impl PresetSources {
 pub(super) fn read_input_settings(settings: &Settings) -> Result<InputSettings, CommandError> {
     // The threat settings of an empty preset.
     let defaults = Preset::empty(PresetOrigin::UserProvided)
-        .with_settings(&PresetValues::from_settings(settings));
+        .with_settings(&CallSettings::from_settings(settings));
     let threat = defaults.map_err(CommandError::request)?.threat_settings();
     let (input_settings, warnings) =
         inputs::read(settings, threat).map_err(CommandError::request)?;
