@@ -66,7 +66,6 @@ def read_through_a_chain_of_links():
 def read_through_a_long_chain_of_links():
     """The kernel follows thirty links, and refuses what they lead to.
 
-    open: a violation at the end of more than 16 links is refused, but not recorded
     verdict: violated
     """
     return must_fail(lambda: read(make_chain(30)))
@@ -128,8 +127,12 @@ def read_the_environment_of_init():
 
 def read_the_environment_of_the_zygote():
     """The parent has secrets in its environment."""
-    found = must_fail(lambda: open("/proc/%d/environ" % os.getppid(), "rb").read())
-    return found if "HOSTILE_HOST_SECRET" in found else "nothing of the host"
+    try:
+        with open("/proc/%d/environ" % os.getppid(), "rb") as file:
+            found = file.read()
+    except OSError:
+        return "refused"
+    return "ESCAPED" if b"HOSTILE_HOST_SECRET" in found else "nothing of the host"
 
 
 def read_the_memory_of_init():
@@ -143,6 +146,20 @@ def read_the_memory_of_init():
 def write_the_memory_of_the_zygote():
     """The memory of the parent is written."""
     return must_fail(lambda: open("/proc/%d/mem" % os.getppid(), "r+b").close())
+
+
+def find_host_paths_in_mountinfo():
+    """The list of mounts names directories of the host that are not shown to the guest."""
+    found = []
+    for name in ("mountinfo", "mounts", "mountstats"):
+        try:
+            with open("/proc/self/" + name) as file:
+                found += file.read().split("\n")
+        except OSError:
+            pass
+    hidden = (CANARY_DIRECTORY, os.path.dirname(STREAM_PATH), "workspaces", "/home/", "/root/")
+    seen = [line for line in found if any(path in line for path in hidden)]
+    return "ESCAPED: %r" % seen if seen else "%d mounts" % len(found)
 
 
 def read_descriptors_of_the_zygote():
@@ -389,12 +406,20 @@ def replace_the_interpreter():
 
 def replace_the_harness():
     """The files of the harness are written."""
-    frame, names = sys._getframe(), set()
-    while frame is not None:
-        names.add(frame.f_code.co_filename)
-        frame = frame.f_back
-    names = [n for n in names if n.startswith("/") and not n.startswith(os.getcwd())]
-    return must_fail(*[lambda name=name: write(name) for name in names])
+    programs = [path for path in sys.orig_argv if path.endswith("__main__.pyc")]
+    if not programs:
+        raise AttemptBroken("the harness is started otherwise: %r" % sys.orig_argv)
+    directory = os.path.dirname(programs[0])
+    try:
+        names = [os.path.join(directory, name) for name in os.listdir(directory)]
+    except OSError:
+        names = []
+    names += [programs[0], directory + "/new.pyc", directory + "/os.py"]
+    return must_fail(
+        *[lambda name=name: write(name) for name in names],
+        *[lambda name=name: os.remove(name) for name in names],
+        lambda: os.rename(directory, directory + "-old"),
+    )
 
 
 def write_programs_and_settings_of_the_system():
