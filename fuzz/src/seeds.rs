@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+// What it is linked with counts branches.
+use libfuzzer_sys as _;
 use menace_sandbox::fuzzing::{sample_mailboxes, sample_report};
 
 /// Texts that name what the targets look for.
