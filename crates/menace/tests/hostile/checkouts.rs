@@ -56,6 +56,7 @@ const MARKS: [char; 16] = [
 const SHOWN_IN_TERMINALS: &str = "output";
 /// Runs a program in a terminal of its own, and writes what that shows.
 const IN_TERMINAL: &str = include_str!("in_terminal.py");
+const LIMITER: &str = "/usr/bin/prlimit";
 
 /// One row. In names and texts, `{outside}` is the home directory of the user, `{tcp}` a port of
 /// the host, `{here}` the checkout, `{python}` the directory of the library in an environment.
@@ -196,9 +197,10 @@ impl CheckoutSuite {
             name: attempt.name(),
             ground: ground.to_owned(),
             open: row.open.clone().filter(|_| is_open),
-            failure: catch_unwind(AssertUnwindSafe(|| self.find_failure(attempt)))
-                .map(|found| found.map(AttemptFailure::from))
-                .unwrap_or_else(|panic| Some(AttemptFailure::broken(panic_text(panic.as_ref())))),
+            failure: match catch_unwind(AssertUnwindSafe(|| self.find_failure(attempt))) {
+                Ok(found) => found.map(AttemptFailure::from),
+                Err(panic) => Some(AttemptFailure::broken(panic_text(panic.as_ref()))),
+            },
         }
     }
 
@@ -262,7 +264,6 @@ impl CheckoutSuite {
             None => PathBuf::from(env!("CARGO_BIN_EXE_menace")),
         };
         let limit = format!("--data={MAX_DATA_BYTES}");
-        const LIMITER: &str = "/usr/bin/prlimit";
         let (program, terminal) = match in_terminal {
             true => ("/usr/bin/python3", ["-I", "-c", IN_TERMINAL, LIMITER].as_slice()),
             false => (LIMITER, [].as_slice()),
@@ -453,7 +454,7 @@ fn remove_own_styles(output: &[u8]) -> Vec<u8> {
     };
     let (mut plain, mut rest) = (Vec::new(), output);
     while let Some((first, after)) = rest.split_first() {
-        let length = after.iter().skip(1).position(|byte| byte.is_ascii_alphabetic());
+        let length = after.iter().skip(1).position(u8::is_ascii_alphabetic);
         match (first, length) {
             (0x1b, Some(length))
                 if after[0] == b'[' && is_own(&after[1..=length], after[length + 1]) =>
