@@ -149,17 +149,33 @@ def write_the_memory_of_the_zygote():
 
 
 def find_host_paths_in_mountinfo():
-    """The list of mounts names directories of the host that are not shown to the guest."""
-    found = []
-    for name in ("mountinfo", "mounts", "mountstats"):
-        try:
-            with open("/proc/self/" + name) as file:
-                found += file.read().split("\n")
-        except OSError:
-            pass
-    hidden = (CANARY_DIRECTORY, os.path.dirname(STREAM_PATH), "workspaces", "/home/", "/root/")
-    seen = [line for line in found if any(path in line for path in hidden)]
-    return "ESCAPED: %r" % seen if seen else "%d mounts" % len(found)
+    """The list of mounts names directories of the host that the guest does not see anyway."""
+    try:
+        with open("/proc/self/mountinfo") as file:
+            mounts = [line.split() for line in file]
+    except OSError:
+        return "no list"
+    of_memory = ("tmpfs", "devtmpfs", "proc")
+    kinds = [mount[mount.index("-") + 1] for mount in mounts]
+    roots = {mount[3] for mount, kind in zip(mounts, kinds) if kind not in of_memory}
+    hidden = [root for root in roots if root != HOST_REPO and not os.path.lexists(root)]
+    secret = (CANARY_DIRECTORY, os.path.dirname(STREAM_PATH))
+    hidden += [mount for mount in mounts if any(path in " ".join(mount) for path in secret)]
+    return "ESCAPED: %r" % hidden if hidden else "%d mounts" % len(mounts)
+
+
+def find_the_repository_in_mountinfo():
+    """The list of mounts names the directory of the host that has the repository.
+
+    open: the layers of the repository are mounts, and docs/sandbox.md says so
+    open_on: root user_namespaces user_namespaces_without_root
+    """
+    try:
+        with open("/proc/self/mountinfo") as file:
+            roots = [line.split()[3] for line in file]
+    except OSError:
+        return "no list"
+    return "ESCAPED" if HOST_REPO in roots else "hidden"
 
 
 def read_descriptors_of_the_zygote():
@@ -406,15 +422,16 @@ def replace_the_interpreter():
 
 def replace_the_harness():
     """The files of the harness are written."""
-    programs = [path for path in sys.orig_argv if path.endswith("__main__.pyc")]
-    if not programs:
-        raise AttemptBroken("the harness is started otherwise: %r" % sys.orig_argv)
-    directory = os.path.dirname(programs[0])
+    frame = sys._getframe()
+    while frame.f_globals["__name__"] != "__main__":
+        frame = frame.f_back
+    program = frame.f_globals["__file__"]
+    directory = os.path.dirname(program)
     try:
         names = [os.path.join(directory, name) for name in os.listdir(directory)]
     except OSError:
         names = []
-    names += [programs[0], directory + "/new.pyc", directory + "/os.py"]
+    names += [program, directory + "/new.pyc", directory + "/os.py"]
     return must_fail(
         *[lambda name=name: write(name) for name in names],
         *[lambda name=name: os.remove(name) for name in names],

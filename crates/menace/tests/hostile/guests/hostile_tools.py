@@ -41,6 +41,8 @@ def system_call(name, *arguments):
 
 def must_fail(*actions):
     """Tries each action; one that succeeds is an escape."""
+    if not actions:
+        raise AttemptBroken("there is nothing to try")
     escaped = []
     for action in actions:
         try:
@@ -98,15 +100,17 @@ def mailbox():
 
 
 def shared_mappings():
-    """The first and the last address of each mapping that is shared and can be written."""
-    found = []
-    with open("/proc/self/maps") as maps:
-        for line in maps:
-            addresses, rights, *_ = line.split()
-            if rights == "rw-s":
-                start, end = addresses.split("-")
-                found.append((int(start, 16), int(end, 16)))
-    return found
+    """The first and the last address of each mapping that is shared and can be written, as far
+    as there is a list of them."""
+    try:
+        with open("/proc/self/maps") as file:
+            lines = file.readlines()
+    except OSError:
+        return []
+    found = [line.split()[0].split("-") for line in lines if line.split()[1] == "rw-s"]
+    if not found:
+        raise AttemptBroken("not even the mailbox is shared")
+    return [(int(start, 16), int(end, 16)) for start, end in found]
 
 
 def fds():

@@ -246,11 +246,12 @@ def stop_the_audit():
 
     verdict: violated
     """
-    found = [one for one in gc.get_objects() if type(one).__name__ == "Audit"]
-    if not found:
-        raise AttemptBroken("there is no audit")
-    for audit in found:
-        audit.listening = False
+    frame_with("zygote").f_locals["zygote"].audit.listening = False
+    # The harness hides its objects from the collector.
+    gc.unfreeze()
+    for found in gc.get_objects():
+        if type(found).__name__ == "Audit":
+            found.listening = False
     try:
         open("/etc/shadow").close()
     except OSError:

@@ -425,20 +425,14 @@ def leave_a_timer():
 
 def mark_shared_memory():
     """Memory that is shared with the zygote gets a mark at its end."""
-    mappings = shared_mappings()
-    if not mappings:
-        raise AttemptBroken("nothing is shared")
-    for _, end in mappings:
+    for _, end in shared_mappings():
         ctypes.memmove(end - 32, b"menace-hostile", 14)
     mailbox()[-64:-50] = b"menace-hostile"
 
 
 def find_marked_shared_memory():
     """The mark that the attempt before left is looked for."""
-    mappings = shared_mappings()
-    if not mappings:
-        raise AttemptBroken("nothing is shared")
-    ends = [ctypes.string_at(end - 64, 64) for _, end in mappings]
+    ends = [ctypes.string_at(end - 64, 64) for _, end in shared_mappings()]
     is_marked = any(b"menace-hostile" in end for end in [*ends, mailbox()[-64:]])
     return "ESCAPED" if is_marked else "nothing"
 

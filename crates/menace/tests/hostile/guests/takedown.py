@@ -458,6 +458,8 @@ def empty_the_collector():
     verdict: returned crashed raised violated
     timeout: 3000
     """
+    # The harness hides its objects from the collector.
+    gc.unfreeze()
     own = [globals(), sys.modules, sys.__dict__, vars(os), vars(gc)]
     for found in gc.get_objects():
         if type(found) in (list, dict) and not any(found is one for one in own):
