@@ -310,7 +310,7 @@ def hide_a_module():
 def hook_into_the_audit():
     """A hook for audit events stays, which the harness's own work meets.
 
-    verdict: returned raised crashed
+    verdict: violated
     """
     def hook(event, arguments):
         if event in ("os.fork", "open", "os.chdir"):
