@@ -8,6 +8,7 @@ import io
 import mmap
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -539,7 +540,7 @@ def leave_special_files():
 
 def replace_its_directory_by_a_link():
     """The working directory's names lead elsewhere when they are listed after the call."""
-    os.rename("package", "moved")
+    shutil.move("package", "moved")
     os.symlink(CANARY_DIRECTORY, "package")
     os.symlink("/", "root")
 
