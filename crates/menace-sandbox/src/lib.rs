@@ -24,6 +24,8 @@ mod directory;
 mod discard;
 mod error;
 mod fault;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod harness;
 mod host;
 pub mod init;

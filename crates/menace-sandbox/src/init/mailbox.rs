@@ -92,6 +92,12 @@ impl ReportMailbox {
         self.file.as_fd()
     }
 
+    /// Writes as the guest may: anything, anywhere.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
+        self.memory.write(offset, bytes);
+    }
+
     /// The inode by which the mailbox is found in a list of mappings.
     pub(crate) fn inode(&self) -> u64 {
         self.file.metadata().map_or(0, |found| found.ino())

@@ -352,6 +352,16 @@ fn config_value<'a>(config: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
+/// The base interpreter of the environment that this executable belongs to, if it does to one.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn find_base_of(
+    search: &InterpreterSearch<'_>,
+    executable: &Path,
+) -> Result<Option<PathBuf>, InterpreterError> {
+    let venv = find_venv(search, executable)?;
+    venv.map(|venv| find_base(search, &venv, executable)).transpose()
+}
+
 /// The interpreter that a virtual environment was made from: the target of its `python` link, or,
 /// if that is a copy, the program of the same name in its `home`.
 fn find_base(

@@ -15,6 +15,9 @@ mod run;
 mod shim;
 mod trust;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use find::find_base_of;
+
 #[cfg(test)]
 mod real_tests;
 

@@ -24,6 +24,9 @@ mod rules;
 mod shaper;
 mod shaping_trial;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use packet::PacketFlow;
+
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;
