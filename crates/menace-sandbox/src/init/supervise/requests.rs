@@ -489,7 +489,12 @@ impl SandboxInit<'_> {
                 None => unenforced.push(Limit::FaultCpu),
             }
         }
-        Ok(InitReport { enforced_by, unenforced, ..InitReport::default() })
+        for limit in self.limit_enforcer.list_unenforced(limits) {
+            enforced_by.remove(&limit);
+            unenforced.push(limit);
+        }
+        let notes = self.limit_enforcer.describe_uncounted_memory(limits).into_iter().collect();
+        Ok(InitReport { enforced_by, unenforced, notes, ..InitReport::default() })
     }
 
     pub(super) fn finish_report(
