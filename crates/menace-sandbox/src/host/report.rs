@@ -54,7 +54,7 @@ impl<'a> ReportContext<'a> {
 }
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
-    let mut notes = Vec::new();
+    let mut notes = report.notes.clone();
     let has_claim = report.report_state >= ReportState::ShortReport;
     let has_forged_end = has_forged_end(report, context);
     let lies = [FORGED_REPORT, PATCHED_HARNESS];

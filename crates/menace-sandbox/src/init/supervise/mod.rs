@@ -102,10 +102,8 @@ impl SandboxInit<'_> {
     ) -> Result<(), InitError> {
         self.begin_streams(1 << 16);
         let sent = harness::send(&self.zygote.control, setup);
-        let started = self.wait(WaitConditions {
-            deadline: Instant::now() + PYTHON_START_TIMEOUT,
-            orphan_pidfd: None,
-        })?;
+        let started =
+            self.wait(WaitConditions::message_before(Instant::now() + PYTHON_START_TIMEOUT))?;
         match (sent, started) {
             (Ok(()), GuestEvent::Message(FromHarnessMessage::Ready)) => {}
             (_, event) => {
