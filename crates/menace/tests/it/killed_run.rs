@@ -157,8 +157,8 @@ fn a_killed_run_loses_nothing_that_was_stored_and_leaves_nothing_running() {
         let is_deep = number % RUNS_PER_DEEP_RUN == RUNS_PER_DEEP_RUN / 2;
         let (whole, how) = if is_deep { (&deep, DEPTH_ARGS) } else { (&broad, BREADTH_ARGS) };
         // One in every part of a run's life, measured in calls: a busy machine makes it longer.
-        let part = (number as f64 + random.next_unit()) / kills as f64;
-        let call_count = before.calls + (part * whole.calls as f64) as u64;
+        let part = number * whole.calls / kills + random.next_below(whole.calls / kills + 1);
+        let call_count = before.calls + part;
         let child = start_run(&place, how);
         pids.push(child.id());
         let seen = RefCell::new(before.clone());
