@@ -216,7 +216,9 @@ pub fn sample_report() -> Vec<u8> {
     let texts = |out: &mut MarshalWriter, key: &str, texts: &[&str]| {
         out.write_str(key);
         out.open_list(texts.len());
-        texts.iter().for_each(|text| out.write_str(text));
+        for text in texts {
+            out.write_str(text);
+        }
     };
     out.open_dict();
     for (key, text) in [("kind", "raised"), ("stage", "call")] {
@@ -475,11 +477,15 @@ mod tests {
             MarshalValue::Bytes(bytes) => out.write_bytes(bytes),
             MarshalValue::List(items) => {
                 out.open_list(items.len());
-                items.iter().for_each(|item| encode(out, item));
+                for item in items {
+                    encode(out, item);
+                }
             }
             MarshalValue::Tuple(items) => {
                 out.open_tuple(items.len());
-                items.iter().for_each(|item| encode(out, item));
+                for item in items {
+                    encode(out, item);
+                }
             }
             MarshalValue::Dict(pairs) => {
                 out.open_dict();
@@ -496,10 +502,12 @@ mod tests {
             }
             MarshalValue::Ellipsis => out.0.push(b'.'),
             MarshalValue::BigInt { negative, magnitude } => {
-                let digits = magnitude.len() as i32;
+                let digits = i32::try_from(magnitude.len()).expect("few digits");
                 out.0.push(b'l');
                 out.0.extend((if *negative { -digits } else { digits }).to_le_bytes());
-                magnitude.iter().for_each(|byte| out.0.extend([*byte, 0x7f]));
+                for byte in magnitude {
+                    out.0.extend([*byte, 0x7f]);
+                }
             }
         }
     }
