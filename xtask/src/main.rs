@@ -1,5 +1,6 @@
 //! Project chores: `cargo xtask test` sets up and runs every check, `cargo xtask bench` measures.
 
+mod fuzz;
 mod python;
 mod run;
 mod summary;
@@ -31,6 +32,8 @@ cargo xtask bench forecast
 cargo xtask bench serve
                     measure pages and /metrics over 100,000 runs and 10 million calls
 cargo xtask long    plant all bugs and kill fifty runs, of which the usual tests do a part
+cargo xtask fuzz    look for bytes that break a parser, a minute for each target; --seconds changes
+                    that, names of targets choose some; needs a nightly compiler
 cargo xtask vm      try limits with control groups of version 2, in a virtual machine; after it,
                     the names of other facts of the contract, such as bad_guests::root
 cargo xtask check   the quick loop: formatting, lints, words, links in doc comments, unit tests; no
@@ -61,6 +64,7 @@ fn run_chore(mut arguments: impl Iterator<Item = String>) -> Result<()> {
                 "test --package menace --test it -- killed_run:: validity:: --test-threads=1";
             cargo(tests.split(' ')).env("MENACE_LONG_TESTS", "1").run()
         }
+        Some("fuzz") => fuzz::run_targets(&arguments.collect::<Vec<_>>()),
         Some("vm") => vm::run_in_vm(&arguments.collect::<Vec<_>>()),
         Some("docs") => docs(),
         Some("words") => words::check(),

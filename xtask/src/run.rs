@@ -52,6 +52,11 @@ impl ProgramCommand {
         self
     }
 
+    pub(crate) fn without_env(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
+        self
+    }
+
     /// Starts it and fails when it fails.
     pub(crate) fn run(mut self) -> Result<()> {
         let status = self.0.status().with_context(|| format!("cannot start {:?}", self.0))?;

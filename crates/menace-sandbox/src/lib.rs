@@ -15,12 +15,17 @@
 //! | `wire` | messages between host, init and harness |
 //! | `../guest` | the harness, in Python |
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
+#[expect(clippy::disallowed_methods, reason = "control groups are files of the kernel")]
 mod cgroup;
 mod confine;
 mod directory;
 mod discard;
 mod error;
 mod fault;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod harness;
 mod host;
 pub mod init;

@@ -1,10 +1,11 @@
 //! Profiles, presets, templates and histories of inputs that came with a checkout: reading them
 //! ends, without a panic.
 
-use menace_scenario::input::InputTemplates;
-use menace_scenario::input::history::InputHistory;
-use menace_scenario::input::synthetic::parse_answer;
-use menace_scenario::preset::{PresetOrigin, ProfileCatalog, read_mocks, read_presets};
+#[allow(unreachable_pub, reason = "shared with the targets of `cargo xtask fuzz`")]
+#[path = "../../../fuzz/src/presets.rs"]
+mod presets;
+
+use presets::read_all;
 use proptest::prelude::*;
 
 /// Texts that look like JSON, with names that mean something in one of the files.
@@ -58,17 +59,6 @@ fn json() -> impl Strategy<Value = String> {
 
 fn serde_text(text: &str) -> String {
     serde_json::to_string(text).expect("a text")
-}
-
-fn read_all(text: &str) {
-    let _ = ProfileCatalog::built_in().add_file(text, "profiles.json");
-    let _ = read_presets(text, "presets.json", PresetOrigin::StaticFile);
-    let _ = InputTemplates::read(text, "templates.json");
-    let _ = InputHistory::read(text, "history.jsonl");
-    let _ = parse_answer(text);
-    if let Ok(json) = serde_json::from_str(text) {
-        let _ = read_mocks(&json, "mocks.json");
-    }
 }
 
 proptest! {

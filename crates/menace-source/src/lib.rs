@@ -18,6 +18,7 @@ pub mod decode;
 mod exposure;
 mod facts;
 pub mod file_discovery;
+mod ignore_files;
 mod link;
 mod loops;
 mod parse;

@@ -2,6 +2,10 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 
+#[allow(unreachable_pub, reason = "shared with the targets of `cargo xtask fuzz`")]
+#[path = "../../../fuzz/src/ignore_files.rs"]
+mod ignore_files;
+
 use std::fs;
 
 use menace_source::{AnalysisOptions, ScannerChoice, analyze};
@@ -209,5 +213,32 @@ fn nesting_up_to_the_limit_is_understood() {
         format!("def f(x):\n    return {}x{}\n", "f([".repeat(2_400), "])".repeat(2_400)),
     ] {
         assert_eq!(analyze_bytes(text.as_bytes()).modules[0].error, None, "{}", &text[..40]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_ignore_files_end_the_walk(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                3 => "([*?!/\\[\\]{}a-c.\\\\ #-]|\\*\\*|\n){0,40}",
+                2 => "gitdir: (\\./|\\.\\./|/)?[a-c/.]{0,8}\n?",
+                1 => any::<String>(),
+            ],
+            0..3,
+        )
+    ) {
+        let checkout = tempfile::tempdir().unwrap();
+        ignore_files::read_all(pieces.join("\0").as_bytes(), checkout.path());
+    }
+
+    #[test]
+    fn ignore_files_of_any_bytes_end_the_walk(
+        bytes in proptest::collection::vec(any::<u8>(), 0..100)
+    ) {
+        let checkout = tempfile::tempdir().unwrap();
+        ignore_files::read_all(&bytes, checkout.path());
     }
 }

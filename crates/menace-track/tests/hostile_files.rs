@@ -1,21 +1,12 @@
 //! Profiles, severities, templates, calibrations and histories that came with a checkout: reading
 //! them ends, without a panic.
 
-use menace_track::stats::cold_start::ColdStartCurves;
-use menace_track::stats::forecast_calibrator::ForecastCalibrator;
-use menace_track::{ImpactTable, RoiHistory, RoiProfiles};
-use proptest::prelude::*;
+#[allow(unreachable_pub, reason = "shared with the targets of `cargo xtask fuzz`")]
+#[path = "../../../fuzz/src/history.rs"]
+mod history;
 
-fn read_all(text: &str) {
-    let _ = RoiProfiles::parse(text, &[]);
-    let _ = ImpactTable::parse(text);
-    let _ = ColdStartCurves::parse(text);
-    let _ = ForecastCalibrator::from_json(text);
-    if let Ok(history) = serde_json::from_str::<RoiHistory>(text) {
-        // What was read can be written.
-        let _ = serde_json::to_string(&history);
-    }
-}
+use history::read_all;
+use proptest::prelude::*;
 
 const NAMES: [&str; 12] = [
     "roi_history",

@@ -98,7 +98,7 @@ impl<'a> FindingLifter<'a> {
     pub(crate) fn lift(
         &self,
         failures: &[&Failure],
-        caller: &CallRunner<'_>,
+        runner: &CallRunner<'_>,
     ) -> Result<Vec<LiftedFinding>, SandboxError> {
         let candidates: Vec<&Failure> = failures
             .iter()
@@ -107,9 +107,9 @@ impl<'a> FindingLifter<'a> {
             .take(MAX_LIFTED_FINDINGS)
             .collect();
         let attempts = self.plan(&candidates);
-        let runner = caller.with_grace();
+        let reruns = runner.for_reruns();
         let jobs = attempts.iter().map(|attempt| build_job(&attempt.spec, attempt.call.clone()));
-        let outcomes = runner.make(jobs.collect(), |_, _| {})?;
+        let outcomes = reruns.make(jobs.collect(), |_, _| {})?;
         let mut shown: Vec<LiftAttempt<'_>> = Vec::new();
         let mut lifted: BTreeSet<usize> = BTreeSet::new();
         for (attempt, outcome) in attempts.into_iter().zip(outcomes) {
@@ -119,11 +119,12 @@ impl<'a> FindingLifter<'a> {
                 shown.push(attempt);
             }
         }
-        let reruns: Vec<Call> = shown.iter().map(|attempt| rerun_call(&attempt.call)).collect();
-        let jobs = shown.iter().zip(&reruns);
+        let rerun_calls: Vec<Call> =
+            shown.iter().map(|attempt| rerun_call(&attempt.call)).collect();
+        let jobs = shown.iter().zip(&rerun_calls);
         let jobs = jobs.map(|(attempt, call)| build_job(&attempt.spec, call.clone()));
-        let outcomes = runner.make(jobs.collect(), |_, _| {})?;
-        let confirmed = shown.into_iter().zip(reruns).zip(outcomes);
+        let outcomes = reruns.make(jobs.collect(), |_, _| {})?;
+        let confirmed = shown.into_iter().zip(rerun_calls).zip(outcomes);
         Ok(confirmed
             .filter_map(|((attempt, call), outcome)| {
                 let failure = candidates[attempt.finding];

@@ -68,7 +68,7 @@ impl<'a> FindingAssessor<'a> {
             surveyed,
             facts,
             exposure,
-            (request.inputs, lines, request.seed),
+            (request.input_settings, lines, request.seed),
         );
         Self { analysis, facts, exposure, lifter, sections: sections.collect() }
     }
@@ -77,10 +77,10 @@ impl<'a> FindingAssessor<'a> {
     pub(crate) fn lift<'f>(
         &self,
         failures: impl IntoIterator<Item = &'f Failure>,
-        caller: &CallRunner<'_>,
+        runner: &CallRunner<'_>,
     ) -> Result<Vec<LiftedFinding>, SandboxError> {
         let failures: Vec<&Failure> = failures.into_iter().collect();
-        self.lifter.lift(&failures, caller)
+        self.lifter.lift(&failures, runner)
     }
 
     /// Assesses all findings of a cycle. Those that may be shown are proved first; of those with
@@ -88,12 +88,12 @@ impl<'a> FindingAssessor<'a> {
     pub(crate) fn assess<'f>(
         &self,
         failures: impl IntoIterator<Item = &'f Failure>,
-        caller: &CallRunner<'_>,
+        runner: &CallRunner<'_>,
     ) -> Result<BTreeMap<FailureId, FindingAssessment>, SandboxError> {
         let failures: Vec<&Failure> = failures.into_iter().collect();
         let mut assessments: Vec<FindingAssessment> =
             failures.iter().map(|failure| self.assess_one(failure)).collect();
-        self.prove_likely(&failures, &mut assessments, caller)?;
+        self.prove_likely(&failures, &mut assessments, runner)?;
         group_by_root(&failures, &mut assessments);
         let ids = failures.into_iter().map(|failure| failure.id.clone());
         Ok(ids.zip(assessments).collect())
@@ -104,7 +104,7 @@ impl<'a> FindingAssessor<'a> {
         &self,
         failures: &[&Failure],
         assessments: &mut [FindingAssessment],
-        caller: &CallRunner<'_>,
+        runner: &CallRunner<'_>,
     ) -> Result<(), SandboxError> {
         let mut likely: Vec<usize> = (0..failures.len())
             .filter(|index| assessments[*index].confidence >= MIN_PROVED_CONFIDENCE)
@@ -113,7 +113,7 @@ impl<'a> FindingAssessor<'a> {
             .sort_by(|one, other| assessments[*other].rank().total_cmp(&assessments[*one].rank()));
         likely.truncate(MAX_PROOFS);
         let chosen: Vec<&Failure> = likely.iter().map(|index| failures[*index]).collect();
-        let results = prove(&chosen, self.analysis, caller)?;
+        let results = prove(&chosen, self.analysis, runner)?;
         for (index, result) in likely.into_iter().zip(results) {
             let FindingAssessment { confidence, reasons, .. } = &mut assessments[index];
             match result {

@@ -40,7 +40,7 @@ struct RunnerAnswer {
 pub(crate) fn prove(
     failures: &[&Failure],
     analysis: &Analysis,
-    caller: &CallRunner<'_>,
+    runner: &CallRunner<'_>,
 ) -> Result<Vec<ProofResult>, SandboxError> {
     let mut results = vec![ProofResult::Unknown("there was no time".to_owned()); failures.len()];
     let mut jobs = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn prove(
             Err(why) => results[position] = ProofResult::Unknown(why),
         }
     }
-    let outcomes = caller.with_grace().make(jobs, |_, _| {})?;
+    let outcomes = runner.for_reruns().make(jobs, |_, _| {})?;
     for (position, outcome) in positions.into_iter().zip(outcomes) {
         if let Some(outcome) = outcome {
             results[position] = read_result(failures[position], &outcome);

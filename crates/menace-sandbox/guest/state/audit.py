@@ -19,8 +19,8 @@ if False:  # for type checkers only: nothing is loaded at run time
 MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500
-# How many links are followed from a path to a file.
-MAX_LINKS = 16
+# How many links are followed from a path to a file: as many as the kernel follows.
+MAX_LINKS = 40
 WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND
 # Event → the action, and the positions of paths and of the descriptors that they start from.
 CHANGES = {

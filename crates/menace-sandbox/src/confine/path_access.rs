@@ -19,8 +19,10 @@ const MAX_PATH_BYTES: usize = 1024;
 /// The most accesses recorded for one call, beside the first of each kind; those that programs make
 /// in searching for files count too.
 const MAX_RECORDED_PATHS: usize = 1024;
-/// How many links are followed from a path to a file.
-const MAX_LINKS_FOLLOWED: usize = 16;
+/// How many links are followed from a path to a file: as many as the kernel follows.
+const MAX_LINKS_FOLLOWED: usize = 40;
+/// How many names are looked up for one path: links to links could name millions.
+const MAX_LOOKUPS: usize = 1024;
 const WRITE_FLAGS: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND;
 
 /// A system call that takes a path.
@@ -177,7 +179,7 @@ impl PathAccessRecorder {
         if matches!(call.action, Change(_)) || !may_lead_away {
             return None;
         }
-        let path = follow_links(&path, MAX_LINKS_FOLLOWED);
+        let path = follow_links(&path);
         let is_gone = path.as_os_str().as_bytes().ends_with(b" (deleted)");
         let leads_away = !path.starts_with("/proc") && !is_gone && !is_allowed(&path);
         leads_away.then_some((what, path))
@@ -237,18 +239,40 @@ fn normalize_path(path: &Path) -> PathBuf {
     cleaned
 }
 
-/// The path after following links, as far as init can see them.
-fn follow_links(path: &Path, links: usize) -> PathBuf {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return path.to_owned();
+/// The absolute path after following links, as far as init can see them: for a
+/// record of what a guest opened, which decides nothing.
+fn follow_links(path: &Path) -> PathBuf {
+    let mut waiting: Vec<PathBuf> = Vec::new();
+    let push = |waiting: &mut Vec<PathBuf>, path: &Path| {
+        waiting.extend(path.components().rev().map(|part| PathBuf::from(part.as_os_str())));
     };
-    let Some(left) = links.checked_sub(1) else { return path.to_owned() };
-    let parent = fs::canonicalize(parent).unwrap_or_else(|_| follow_links(parent, left));
-    let here = parent.join(name);
-    match fs::read_link(&here) {
-        Ok(target) => follow_links(&normalize_path(&parent.join(target)), left),
-        Err(_) => here,
+    push(&mut waiting, path);
+    let (mut here, mut links) = (PathBuf::from("/"), MAX_LINKS_FOLLOWED);
+    for _ in 0..MAX_LOOKUPS {
+        let Some(name) = waiting.pop() else { break };
+        match name.components().next() {
+            Some(Component::Normal(_)) => {}
+            Some(Component::ParentDir) => {
+                here.pop();
+                continue;
+            }
+            Some(Component::RootDir) => {
+                here = name;
+                continue;
+            }
+            Some(Component::CurDir | Component::Prefix(_)) | None => continue,
+        }
+        here.push(name);
+        if links > 0
+            && let Ok(target) = fs::read_link(&here)
+        {
+            links -= 1;
+            here.pop();
+            push(&mut waiting, &target);
+        }
     }
+    here.extend(waiting.into_iter().rev());
+    normalize_path(&here)
 }
 
 #[cfg(test)]
@@ -305,6 +329,41 @@ mod tests {
         }
         let usr = [("write".to_owned(), "/usr/x".to_owned())];
         assert_eq!(record_open(&allowed, Path::new("/usr/x"), libc::O_WRONLY), usr);
+    }
+
+    #[test]
+    fn as_many_links_are_followed_as_the_kernel_follows() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(directory.path()).unwrap();
+        let allowed = UnrecordedPaths { read: vec![place.clone()], write: vec![place.clone()] };
+        symlink("/nowhere/secret", place.join("link-1")).unwrap();
+        for number in 2..=60 {
+            symlink(format!("link-{}", number - 1), place.join(format!("link-{number}"))).unwrap();
+        }
+        for (number, is_noted) in [(1, true), (17, true), (40, true), (41, false)] {
+            let link = place.join(format!("link-{number}"));
+            let noted = record_open(&allowed, &link, libc::O_RDONLY);
+            assert_eq!(!noted.is_empty(), is_noted, "{number}");
+            // The kernel goes as far, and no further.
+            let refused = fs::File::open(&link).unwrap_err().raw_os_error();
+            let expected = if is_noted { libc::ENOENT } else { libc::ELOOP };
+            assert_eq!(refused, Some(expected), "{number}");
+        }
+    }
+
+    /// Each link doubles the number of links on the way.
+    #[test]
+    fn links_that_multiply_are_not_followed_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = fs::canonicalize(directory.path()).unwrap();
+        symlink(".", place.join("link-0")).unwrap();
+        for number in 1..60 {
+            let before = format!("link-{}", number - 1);
+            symlink(format!("{before}/{before}"), place.join(format!("link-{number}"))).unwrap();
+        }
+        let began = std::time::Instant::now();
+        follow_links(&place.join("link-59/secret"));
+        assert!(began.elapsed() < std::time::Duration::from_secs(1), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -25,4 +25,6 @@ pub use backend::{CallSession, SandboxBackend};
 pub use cancel::CancelToken;
 pub use local::LocalBackend;
 pub use options::BackendOptions;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use report::{ReportContext, build_outcome};
 pub use scheduler::{CallJob, CallScheduler};

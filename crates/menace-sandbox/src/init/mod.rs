@@ -40,6 +40,9 @@ mod tree_copy;
 mod tree_scan;
 mod zygote;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use mailbox::ReportMailbox;
+
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 

@@ -13,7 +13,7 @@ const IPV6_EXTENSION_HEADERS: [u8; 3] = [0, 43, 60];
 
 /// One end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct FlowEndpoint {
+pub(crate) struct FlowEndpoint {
     pub address: IpAddr,
     /// Only TCP and UDP have ports.
     pub port: Option<u16>,
@@ -31,7 +31,7 @@ impl fmt::Display for FlowEndpoint {
 
 /// All packets of one sender to one receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct PacketFlow {
+pub(crate) struct PacketFlow {
     protocol: u8,
     pub from: FlowEndpoint,
     pub to: FlowEndpoint,
@@ -39,7 +39,7 @@ pub(super) struct PacketFlow {
 
 impl PacketFlow {
     /// The flow of an IPv4 or IPv6 packet; nothing for anything else.
-    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_ipv4(packet),
             6 => Self::parse_ipv6(packet),

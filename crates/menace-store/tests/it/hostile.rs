@@ -1,18 +1,22 @@
 //! A database that came with a checkout, with anything in it: reading it ends, without a panic.
 
+#[allow(unreachable_pub, reason = "shared with the targets of `cargo xtask fuzz`")]
+#[path = "../../../../fuzz/src/database.rs"]
+mod database;
+
 use std::fs;
-use std::path::Path;
 use std::sync::OnceLock;
 
-use menace_store::{RunStatus, Store};
+use menace_store::RunStatus;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::tempdir;
 
-use crate::sample::{DATABASE_URL, call_record, end, open, run};
+use self::database::{change_column, read_all, read_changed};
+use crate::sample::{call_record, end, open, run};
 
 /// The bytes of a database with a run in it.
-fn database() -> &'static [u8] {
+fn sample_database() -> &'static [u8] {
     static DATABASE: OnceLock<Vec<u8>> = OnceLock::new();
     DATABASE.get_or_init(|| {
         let directory = tempdir().unwrap();
@@ -25,17 +29,6 @@ fn database() -> &'static [u8] {
         drop(store);
         fs::read(directory.path().join("menace.db")).unwrap()
     })
-}
-
-fn read_all(directory: &Path) {
-    let Ok(Some((store, _))) = Store::open_existing(directory, DATABASE_URL) else { return };
-    let runs = store.runs(10, 0).unwrap_or_default();
-    let _ = (store.failures(), store.failure_kinds(), store.latest_run(), store.active_runs());
-    for run in runs {
-        let _ = store.last_measured_cycle(&run.id);
-        let _ = (store.cells(&run.id, 0), store.sections(&run.id, 0), store.modules(&run.id, 0));
-        let _ = (store.live_stats(&run.id), store.failures_of_run(&run.id));
-    }
 }
 
 /// Values that columns of another type do not expect.
@@ -71,7 +64,7 @@ proptest! {
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40)
     ) {
         let directory = tempdir().unwrap();
-        let mut bytes = database().to_vec();
+        let mut bytes = sample_database().to_vec();
         for (at, byte) in changes {
             let length = bytes.len();
             bytes[at.index(length)] = byte;
@@ -87,24 +80,20 @@ proptest! {
     ) {
         let directory = tempdir().unwrap();
         let path = directory.path().join("menace.db");
-        fs::write(&path, database()).unwrap();
+        fs::write(&path, sample_database()).unwrap();
         let connection = Connection::open(&path).unwrap();
-        let sql = "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c \
-                   WHERE m.type = 'table'";
-        let columns: Vec<(String, String)> = connection
-            .prepare(sql)
-            .unwrap()
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
         for (number, expression) in expressions.iter().enumerate() {
-            let (table, column) = &columns[(seed as usize + number * 7) % columns.len()];
-            let update = format!("UPDATE OR IGNORE \"{table}\" SET \"{column}\" = {expression}");
-            // A rule of the table may be against it.
-            let _ = connection.execute(&update, []);
+            change_column(&connection, seed as usize + number * 7, expression);
         }
         drop(connection);
         read_all(directory.path());
+    }
+
+    #[test]
+    fn no_change_of_a_fuzzer_breaks_reading(
+        changes in proptest::collection::vec(any::<u8>(), 0..60)
+    ) {
+        let directory = tempdir().unwrap();
+        read_changed(sample_database(), &changes, directory.path());
     }
 }

@@ -20,7 +20,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::attempt::{AttackGround, AttemptResult, GROUNDS};
+use crate::attempt::{
+    AttackGround, AttemptFailure, AttemptResult, USER_GROUND, check_ground_names, is_on_ground,
+    reachable_grounds,
+};
 use crate::bench::snapshot_files;
 use crate::guests::panic_text;
 use crate::host::processes_with_marker;
@@ -48,6 +51,12 @@ const MARKS: [char; 16] = [
     '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',
     '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}', '\u{feff}', '\u{61c}',
 ];
+
+/// Texts of this class are shown in a terminal too, where styles are not left out.
+const SHOWN_IN_TERMINALS: &str = "output";
+/// Runs a program in a terminal of its own, and writes what that shows.
+const IN_TERMINAL: &str = include_str!("in_terminal.py");
+const LIMITER: &str = "/usr/bin/prlimit";
 
 /// One row. In names and texts, `{outside}` is the home directory of the user, `{tcp}` a port of
 /// the host, `{here}` the checkout, `{python}` the directory of the library in an environment.
@@ -101,7 +110,7 @@ pub(crate) struct CheckoutAttempt {
     /// Files of the checkout without control characters afterwards.
     #[serde(default)]
     clean: Vec<String>,
-    /// `all`: once on each ground.
+    /// On which grounds: `all`, or names.
     tiers: Option<String>,
     open: Option<String>,
     open_on: Option<String>,
@@ -116,27 +125,48 @@ pub(crate) struct CheckoutSuite {
     data: OnceLock<TestDirectory>,
 }
 
-/// All rows on all of their grounds.
-pub(crate) fn all_attempts() -> Vec<(&'static str, CheckoutAttempt, Option<AttackGround>)> {
+/// A row in one of the places where it is tried.
+#[derive(Debug)]
+pub(crate) struct PlannedAttempt {
+    class: &'static str,
+    row: CheckoutAttempt,
+    ground: Option<AttackGround>,
+    in_terminal: bool,
+}
+
+/// All rows in all of their places.
+pub(crate) fn all_attempts() -> Vec<PlannedAttempt> {
+    let (grounds, _) = reachable_grounds();
     let mut attempts = Vec::new();
     for (class, text) in ROWS {
         let rows: Vec<CheckoutAttempt> = serde_saphyr::from_str(text)
             .unwrap_or_else(|error| panic!("checkouts/{class}.yaml: {error}"));
         for row in rows {
+            let tiers = row.tiers.as_deref().filter(|names| *names != "all");
+            check_ground_names(tiers);
+            check_ground_names(row.open_on.as_deref());
+            let plan = |ground, in_terminal| {
+                let row = row.clone();
+                PlannedAttempt { class, row, ground, in_terminal }
+            };
+            if class == SHOWN_IN_TERMINALS {
+                attempts.push(plan(None, true));
+            }
             if row.tiers.is_some() {
-                let grounds = GROUNDS.map(|ground| (class, row.clone(), Some(ground)));
-                attempts.extend(grounds);
+                let wanted = grounds.iter().filter(|ground| is_on_ground(tiers, ground.name));
+                attempts.extend(wanted.map(|ground| plan(Some(*ground), false)));
             } else {
-                attempts.push((class, row, None));
+                attempts.push(plan(None, false));
             }
         }
     }
     attempts
 }
 
-impl CheckoutAttempt {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+impl PlannedAttempt {
+    pub(crate) fn name(&self) -> String {
+        let place = if self.in_terminal { " in a terminal" } else { "" };
+        format!("{}{place}", self.row.name)
     }
 }
 
@@ -158,26 +188,24 @@ impl CheckoutSuite {
         Self { secret: secret.to_owned(), port, programs, data: OnceLock::new() }
     }
 
-    pub(crate) fn run(
-        &self,
-        class: &str,
-        row: &CheckoutAttempt,
-        ground: Option<AttackGround>,
-    ) -> AttemptResult {
-        let name = ground.map_or("user", |ground| ground.name);
-        let is_open =
-            row.open_on.as_deref().is_none_or(|names| names.split(' ').any(|n| n == name));
+    pub(crate) fn run(&self, attempt: &PlannedAttempt) -> AttemptResult {
+        let row = &attempt.row;
+        let ground = attempt.ground.map_or(USER_GROUND, |ground| ground.name);
+        let is_open = is_on_ground(row.open_on.as_deref(), ground);
         AttemptResult {
-            class: class.to_owned(),
-            name: row.name.clone(),
-            ground: name.to_owned(),
+            class: attempt.class.to_owned(),
+            name: attempt.name(),
+            ground: ground.to_owned(),
             open: row.open.clone().filter(|_| is_open),
-            failure: catch_unwind(AssertUnwindSafe(|| self.find_failure(row, ground)))
-                .unwrap_or_else(|panic| Some(panic_text(panic.as_ref()))),
+            failure: match catch_unwind(AssertUnwindSafe(|| self.find_failure(attempt))) {
+                Ok(found) => found.map(AttemptFailure::from),
+                Err(panic) => Some(AttemptFailure::broken(panic_text(panic.as_ref()))),
+            },
         }
     }
 
-    fn find_failure(&self, row: &CheckoutAttempt, ground: Option<AttackGround>) -> Option<String> {
+    fn find_failure(&self, attempt: &PlannedAttempt) -> Option<String> {
+        let row = &attempt.row;
         let outside = tempfile::tempdir().expect("writable");
         fs::set_permissions(outside.path(), fs::Permissions::from_mode(0o777)).expect("ours");
         for name in ["secret", ".bashrc", "secret.py"] {
@@ -187,10 +215,11 @@ impl CheckoutSuite {
         let place = TestDirectory::new();
         self.make_checkout(row, &place, outside.path());
         let before = snapshot_files(outside.path());
-        let (code, output) = match self.run_command(row, ground, &place, outside.path()) {
+        let (code, output) = match self.run_command(attempt, &place, outside.path()) {
             Ok(ran) => ran,
             Err(failure) => return Some(failure),
         };
+        let output = if attempt.in_terminal { remove_own_styles(&output) } else { output };
         let said = String::from_utf8_lossy(&output).into_owned();
         let shown = || said.chars().take(2000).collect::<String>().escape_debug().to_string();
         if code != Some(row.exit) {
@@ -224,24 +253,29 @@ impl CheckoutSuite {
     /// The exit code and all that was said.
     fn run_command(
         &self,
-        row: &CheckoutAttempt,
-        ground: Option<AttackGround>,
+        attempt: &PlannedAttempt,
         place: &TestDirectory,
         home: &Path,
     ) -> Result<(Option<i32>, Vec<u8>), String> {
+        let PlannedAttempt { row, ground, in_terminal, .. } = attempt;
         let marker = format!("hostile-{}", place.path().display());
         let menace = match ground.and_then(|ground| ground.user) {
             Some(_) => self.programs.join("menace"),
             None => PathBuf::from(env!("CARGO_BIN_EXE_menace")),
         };
         let limit = format!("--data={MAX_DATA_BYTES}");
-        let mut arguments = vec![limit, "--".to_owned(), menace.display().to_string()];
+        let (program, terminal) = match in_terminal {
+            true => ("/usr/bin/python3", ["-I", "-c", IN_TERMINAL, LIMITER].as_slice()),
+            false => (LIMITER, [].as_slice()),
+        };
+        let mut arguments: Vec<String> = terminal.iter().map(|it| (*it).to_owned()).collect();
+        arguments.extend([limit, "--".to_owned(), menace.display().to_string()]);
         arguments.extend(row.run.iter().map(|it| self.fill(it, place.path(), home)));
         if let Some(ground) = ground {
             arguments.extend(["--tier".to_owned(), ground.tier.to_string()]);
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut command = place.with_environment(Command::new("/usr/bin/prlimit"), &arguments);
+        let mut command = place.with_environment(Command::new(program), &arguments);
         if let Some(user) = ground.and_then(|ground| ground.user) {
             command.uid(user).gid(user);
             for path in [place.path(), &place.cache_dir()] {
@@ -254,6 +288,9 @@ impl CheckoutSuite {
         command.envs([PYTHON_PATH, ("MENACE_LIGHT_IMPORTS", "1")]);
         command.env("HOME", home).env("OPENAI_API_KEY", format!("sk-{}", self.secret));
         command.env("MENACE_TEST_MARKER", &marker);
+        if *in_terminal {
+            command.env("TERM", "xterm-256color");
+        }
         let child = RefCell::new(command.spawn().expect("prlimit can be started"));
         let status = RefCell::new(None);
         let has_ended = || {
@@ -399,9 +436,61 @@ fn replace_python(here: &Path, name: &str) -> String {
     format!("{before}{}{after}", version.display())
 }
 
+/// The output without line ends of terminals, and without the styles and movements that Menace
+/// itself uses; concealed and blinking text, titles and cleared screens are not among them.
+fn remove_own_styles(output: &[u8]) -> Vec<u8> {
+    let is_own = |inner: &[u8], end: u8| {
+        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u8>().ok();
+        match end {
+            b'm' => inner.split(|byte| *byte == b';').all(|part| {
+                part.is_empty() || matches!(number(part), Some(0..=4 | 22..=24 | 30..=39 | 90..=97))
+            }),
+            // Progress: upwards, and the rest of a line or screen is cleared.
+            b'A' => number(inner).is_some(),
+            b'K' => matches!(inner, b"" | b"2"),
+            b'l' | b'h' => inner == b"?25",
+            _ => false,
+        }
+    };
+    let (mut plain, mut rest) = (Vec::new(), output);
+    while let Some((first, after)) = rest.split_first() {
+        let length = after.iter().skip(1).position(u8::is_ascii_alphabetic);
+        match (first, length) {
+            (0x1b, Some(length))
+                if after[0] == b'[' && is_own(&after[1..=length], after[length + 1]) =>
+            {
+                rest = &after[length + 2..];
+            }
+            (b'\r', _) => rest = after,
+            _ => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
 fn find_control_character(output: &[u8]) -> Option<char> {
     let text = String::from_utf8_lossy(output);
     text.chars().find(|character| {
         character.is_control() && !matches!(character, '\n' | '\t') || MARKS.contains(character)
     })
+}
+
+#[test]
+fn only_styles_of_menace_itself_are_removed() {
+    for (shown, plain) in [
+        ("\x1b[1;31mred\x1b[0m\x1b[m\r\n", "red\n"),
+        ("\x1b[2K\x1b[1A\x1b[?25lx", "x"),
+        ("\x1b[8mhidden", "\x1b[8mhidden"),
+        ("\x1b[1;5mblinking", "\x1b[1;5mblinking"),
+        ("\x1b[2Jcleared", "\x1b[2Jcleared"),
+        ("\x1b]0;title\x07", "\x1b]0;title\x07"),
+        ("\x1b", "\x1b"),
+        ("\x1b[", "\x1b["),
+    ] {
+        let found = remove_own_styles(shown.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&found), plain);
+    }
 }

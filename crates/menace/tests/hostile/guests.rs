@@ -1,7 +1,8 @@
 //! Attempts from inside: functions of `guests/*.py`, called in warm sandboxes of one tier.
 //!
 //! The first paragraph of a function's docstring says what it tries; `key: value` lines below say
-//! what must hold. A value that begins with `ESCAPED` is an escape by the guest's own account.
+//! what must hold, and on which grounds it is tried. A value that begins with `ESCAPED` is an
+//! escape by the guest's own account.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -12,13 +13,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use menace_model::{
-    Call, CallTarget, FaultSpec, FaultTrigger, ModuleRef, Outcome, TargetKind, Value, Verdict,
+    Call, CallTarget, FaultSpec, FaultTrigger, ModuleRef, Outcome, RaisedException, TargetKind,
+    Value, Verdict,
 };
 use menace_sandbox::SandboxSpec;
 use nix::libc;
 use tempfile::TempDir;
 
-use crate::attempt::{AttackGround, AttemptResult};
+use crate::attempt::{
+    AttackGround, AttemptFailure, AttemptResult, check_ground_names, is_on_ground,
+};
 use crate::bench::{CallBuilder, ContractBench, ContractSession, snapshot_files};
 use crate::process::say;
 use crate::services::HostServices;
@@ -43,6 +47,38 @@ const IMPORTS: &str = "imports";
 const MIB: u64 = 1 << 20;
 const DEFAULT_TIMEOUT_MS: u64 = 5000;
 const DEFAULT_VERDICTS: &str = "returned raised violated";
+/// What a docstring may say.
+const KEYS: [&str; 13] = [
+    "verdict",
+    "timeout",
+    "cpu_ms",
+    "memory_mib",
+    "disk_mib",
+    "processes",
+    "faults",
+    "import_timeout",
+    "least_total_ms",
+    "raises",
+    "grounds",
+    "open",
+    "open_on",
+];
+/// Functions that attempts call.
+const HELPERS: [&str; 6] = ["fine", "make_chain", "publish", "forge", "section", "set_section"];
+/// Exceptions of an attempt with a mistake in it, which attempts nothing.
+const MISTAKES: [&str; 9] = [
+    "AttemptBroken",
+    "NameError",
+    "UnboundLocalError",
+    "AttributeError",
+    "TypeError",
+    "SyntaxError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "KeyError",
+];
+/// As many as a session needs to come to the sandbox again in which the attempt was made.
+const CALLS_AFTER: usize = 3;
 /// Beyond its deadline, on a machine that does other things too.
 const MAX_DELAY: Duration = Duration::from_secs(10);
 /// Names that attempts leave where a host's programs would find them.
@@ -59,17 +95,37 @@ struct GuestAttempt {
     keys: BTreeMap<String, String>,
 }
 
-/// The functions of a module that have a docstring.
+/// The functions of a module but for helpers.
 fn parse_attempts(module: &'static str, text: &str) -> Vec<GuestAttempt> {
-    let mut attempts = Vec::new();
-    for part in text.split("\ndef ").skip(1) {
-        let Some((function, body)) = part.split_once("():\n    \"\"\"") else { continue };
-        let (doc, _) = body.split_once("\"\"\"").expect("the docstring ends");
-        let rows = doc.lines().skip(1).filter_map(|line| line.trim().split_once(": "));
-        let keys = rows.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        attempts.push(GuestAttempt { module, function: function.to_owned(), keys });
+    let parts = text.split("\ndef ").skip(1);
+    parts.filter_map(|part| parse_attempt(module, part)).collect()
+}
+
+/// A function from its name on; nothing for a helper.
+fn parse_attempt(module: &'static str, part: &str) -> Option<GuestAttempt> {
+    let (function, _) = part.split_once('(').expect("a function has parentheses");
+    if HELPERS.contains(&function) {
+        return None;
     }
-    attempts
+    let described = part[function.len()..].strip_prefix("():\n    \"\"\"");
+    let (doc, _) = described
+        .and_then(|body| body.split_once("\"\"\""))
+        .unwrap_or_else(|| panic!("{module}.{function} is neither described nor a helper"));
+    let rows = doc.split_once("\n\n").map_or("", |(_, rows)| rows).trim();
+    let mut keys = BTreeMap::new();
+    for row in rows.lines() {
+        let pair = row.trim().split_once(": ").filter(|(key, _)| KEYS.contains(key));
+        let Some((key, value)) = pair else { panic!("{module}.{function}: `{row}` is unknown") };
+        let before = keys.insert(key.to_owned(), value.to_owned());
+        assert_eq!(before, None, "{module}.{function}: two rows of `{key}`");
+    }
+    for verdict in keys.get("verdict").iter().flat_map(|words| words.split(' ')) {
+        let found = serde_json::from_value::<Verdict>(verdict.into());
+        assert!(found.is_ok(), "{module}.{function}: `{verdict}` is no verdict");
+    }
+    check_ground_names(keys.get("grounds").map(String::as_str));
+    check_ground_names(keys.get("open_on").map(String::as_str));
+    Some(GuestAttempt { module, function: function.to_owned(), keys })
 }
 
 impl GuestAttempt {
@@ -119,26 +175,32 @@ impl GuestAttempt {
     }
 
     /// Why the outcome of its call is no containment.
-    fn find_failure(&self, outcome: &Outcome) -> Option<String> {
+    fn find_failure(&self, outcome: &Outcome) -> Option<AttemptFailure> {
+        let raised = outcome.result.exception.as_ref();
+        if let Some(mistake) = raised.filter(|raised| self.is_mistake(raised)) {
+            let place = mistake.frames.last().map_or(0, |frame| frame.line);
+            let text = format!("line {place}: {}: {}", mistake.kind, mistake.message);
+            return Some(AttemptFailure::broken(text));
+        }
         let expected = self.keys.get("verdict").map_or(DEFAULT_VERDICTS, String::as_str);
         let verdict = outcome.verdict.to_string();
         if !expected.split_whitespace().any(|one| one == verdict) {
             let why = outcome.reason.clone().unwrap_or_default();
-            let raised = outcome.result.exception.as_ref();
             let raised = raised.map(|it| format!("{}: {}", it.kind, it.message));
             let raised = raised.unwrap_or_default();
-            return Some(format!("{verdict} in place of {expected}; {why} {raised}"));
+            return Some(format!("{verdict} in place of {expected}; {why} {raised}").into());
         }
-        // An attempt with a mistake in it attempts nothing.
-        let broken = ["NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError"];
-        let raised = outcome.result.exception.as_ref().map(|it| it.kind.as_str());
-        if outcome.verdict == Verdict::Raised
-            && !self.keys.contains_key("verdict")
-            && raised.is_some_and(|kind| broken.contains(&kind))
-        {
-            return Some(format!("the attempt is broken: {:?}", outcome.result.exception));
+        let least = self.number("least_total_ms").unwrap_or(0) as f64;
+        let total = outcome.runtime_metrics.total_ms;
+        if total < least {
+            return Some(format!("it is said to have taken {total} ms").into());
         }
-        find_escape(outcome)
+        find_escape(outcome).map(AttemptFailure::from)
+    }
+
+    fn is_mistake(&self, raised: &RaisedException) -> bool {
+        let kind = raised.kind.rsplit('.').next().unwrap_or_default();
+        MISTAKES.contains(&kind) && self.keys.get("raises").is_none_or(|word| word != kind)
     }
 }
 
@@ -181,7 +243,10 @@ pub(crate) fn run_ground(ground: AttackGround, secret: &str, filter: &str) {
     let mut results = Vec::new();
     for (module, text) in MODULES {
         let attempts = parse_attempts(module, text);
-        let is_wanted = |attempt: &&GuestAttempt| attempt.name().contains(filter);
+        let is_wanted = |attempt: &&GuestAttempt| {
+            let grounds = attempt.keys.get("grounds").map(String::as_str);
+            attempt.name().contains(filter) && is_on_ground(grounds, ground.name)
+        };
         results.extend(tried.run_module(&attempts.iter().filter(is_wanted).collect::<Vec<_>>()));
     }
     results.extend(tried.run_system_calls(filter));
@@ -247,8 +312,8 @@ impl GuestGround {
                     attempt.find_failure(outcome)
                 });
                 let open = attempt.keys.get("open").filter(|_| {
-                    let grounds = attempt.keys.get("open_on");
-                    grounds.is_none_or(|names| names.split(' ').any(|it| it == self.ground.name))
+                    let grounds = attempt.keys.get("open_on").map(String::as_str);
+                    is_on_ground(grounds, self.ground.name)
                 });
                 results.push(AttemptResult {
                     class: attempt.module.to_owned(),
@@ -268,8 +333,8 @@ impl GuestGround {
         session: &mut Option<ContractSession<'a>>,
         spec: &SandboxSpec,
         call: Call,
-        find_failure: impl Fn(&Outcome) -> Option<String>,
-    ) -> Option<String> {
+        find_failure: impl Fn(&Outcome) -> Option<AttemptFailure>,
+    ) -> Option<AttemptFailure> {
         let before = snapshot_files(self.canary.path());
         let timeout = Duration::from_millis(call.limits.timeout_ms + spec.import_limits.timeout_ms);
         let began = Instant::now();
@@ -279,45 +344,45 @@ impl GuestGround {
             let outcome = session.run(CallBuilder(call));
             // What an import did is there for all calls of its module.
             let is_import = module.starts_with("import_");
-            let after = (!is_import).then(|| session.run(CallBuilder(call_of(&module, "fine"))));
-            (outcome, after)
+            let count = if is_import { 0 } else { CALLS_AFTER };
+            let after = (0..count).map(|_| session.run(CallBuilder(call_of(&module, "fine"))));
+            (outcome, after.collect::<Vec<_>>())
         }));
         let (outcome, after) = match ran {
             Ok(outcomes) => outcomes,
             Err(panic) => {
                 *session = None;
-                return Some(panic_text(panic.as_ref()));
+                return Some(AttemptFailure::broken(panic_text(panic.as_ref())));
             }
         };
         if began.elapsed() > timeout + MAX_DELAY {
-            return Some(format!("it took {:?}", began.elapsed()));
+            return Some(format!("it took {:?}", began.elapsed()).into());
         }
-        if let Some(after) = &after
-            && after.verdict != Verdict::Returned
-        {
-            return Some(format!("the next call was harmed: {} {:?}", after.verdict, after.reason));
+        if let Some(after) = after.iter().find(|after| after.verdict != Verdict::Returned) {
+            let what = format!("a later call was harmed: {} {:?}", after.verdict, after.reason);
+            return Some(what.into());
         }
         if let Some(failure) = find_failure(&outcome) {
             return Some(failure);
         }
-        for outcome in [Some(&outcome), after.as_ref()].into_iter().flatten() {
+        for outcome in [&outcome].into_iter().chain(&after) {
             let text = serde_json::to_string(outcome).expect("it can be written");
             if text.contains(&self.secret) {
-                return Some("the outcome has the secret in it".to_owned());
+                return Some("the outcome has the secret in it".to_owned().into());
             }
         }
         if snapshot_files(self.canary.path()) != before {
-            return Some("the canary was changed".to_owned());
+            return Some("the canary was changed".to_owned().into());
         }
         for directory in SHARED_DIRECTORIES {
             for path in TRACES.map(|trace| Path::new(directory).join(trace)) {
                 if fs::remove_file(&path).is_ok() {
-                    return Some(format!("`{}` was made", path.display()));
+                    return Some(format!("`{}` was made", path.display()).into());
                 }
             }
         }
         let silent = catch_unwind(AssertUnwindSafe(|| self.services.assert_silence()));
-        silent.err().map(|panic| panic_text(panic.as_ref()))
+        silent.err().map(|panic| panic_text(panic.as_ref()).into())
     }
 
     /// Each level of `system_calls.txt` has a sandbox.
@@ -343,7 +408,8 @@ impl GuestGround {
                 let is_named = outcome.violations.iter().any(|it| it.detail.starts_with(&tried));
                 (outcome.verdict != Verdict::Violated || !is_named).then(|| {
                     let returned = outcome.result.value.as_ref().map(|it| &it.repr);
-                    format!("{}, {returned:?}, {:?}", outcome.verdict, outcome.violations)
+                    let seen = &outcome.violations;
+                    format!("{}, {returned:?}, {seen:?}", outcome.verdict).into()
                 })
             });
             results.push(AttemptResult {
@@ -395,4 +461,33 @@ fn system_calls() -> Vec<(&'static str, libc::c_long)> {
         capset SYS_capset, shmget SYS_shmget, shmctl SYS_shmctl, semget SYS_semget,
         msgget SYS_msgget, mq_open SYS_mq_open,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Vec<String>, String> {
+        let parsed = catch_unwind(|| parse_attempts("files", text));
+        let attempts = parsed.map_err(|panic| panic_text(panic.as_ref()))?;
+        Ok(attempts.into_iter().map(|attempt| attempt.function).collect())
+    }
+
+    #[test]
+    fn no_function_is_left_out_unnoticed() {
+        let good = "\ndef one():\n    \"\"\"Tries: this.\n\n    verdict: violated\n    \"\"\"\n\
+                    \ndef fine():\n    return 1\n";
+        assert_eq!(parse(good), Ok(vec!["one".to_owned()]));
+        for (from, to, error) in [
+            ("\"\"\"Tries", "\"Tries", "neither described nor a helper"),
+            ("one()", "one(a)", "neither described nor a helper"),
+            ("def fine", "def finer", "neither described nor a helper"),
+            ("verdict:", "verdicts:", "is unknown"),
+            ("violated", "vilated", "is no verdict"),
+            ("verdict: violated", "open_on: rot", "is no ground"),
+        ] {
+            let found = parse(&good.replace(from, to)).expect_err(to);
+            assert!(found.contains(error), "{to}: {found}");
+        }
+    }
 }

@@ -66,7 +66,6 @@ def read_through_a_chain_of_links():
 def read_through_a_long_chain_of_links():
     """The kernel follows thirty links, and refuses what they lead to.
 
-    open: a violation at the end of more than 16 links is refused, but not recorded
     verdict: violated
     """
     return must_fail(lambda: read(make_chain(30)))
@@ -128,8 +127,12 @@ def read_the_environment_of_init():
 
 def read_the_environment_of_the_zygote():
     """The parent has secrets in its environment."""
-    found = must_fail(lambda: open("/proc/%d/environ" % os.getppid(), "rb").read())
-    return found if "HOSTILE_HOST_SECRET" in found else "nothing of the host"
+    try:
+        with open("/proc/%d/environ" % os.getppid(), "rb") as file:
+            found = file.read()
+    except OSError:
+        return "refused"
+    return "ESCAPED" if b"HOSTILE_HOST_SECRET" in found else "nothing of the host"
 
 
 def read_the_memory_of_init():
@@ -143,6 +146,36 @@ def read_the_memory_of_init():
 def write_the_memory_of_the_zygote():
     """The memory of the parent is written."""
     return must_fail(lambda: open("/proc/%d/mem" % os.getppid(), "r+b").close())
+
+
+def find_host_paths_in_mountinfo():
+    """The list of mounts names directories of the host that the guest does not see anyway."""
+    try:
+        with open("/proc/self/mountinfo") as file:
+            mounts = [line.split() for line in file]
+    except OSError:
+        return "no list"
+    of_memory = ("tmpfs", "devtmpfs", "proc")
+    kinds = [mount[mount.index("-") + 1] for mount in mounts]
+    roots = {mount[3] for mount, kind in zip(mounts, kinds) if kind not in of_memory}
+    hidden = [root for root in roots if root != HOST_REPO and not os.path.lexists(root)]
+    secret = (CANARY_DIRECTORY, os.path.dirname(STREAM_PATH))
+    hidden += [mount for mount in mounts if any(path in " ".join(mount) for path in secret)]
+    return "ESCAPED: %r" % hidden if hidden else "%d mounts" % len(mounts)
+
+
+def find_the_repository_in_mountinfo():
+    """The list of mounts names the directory of the host that has the repository.
+
+    open: the layers of the repository are mounts, and docs/sandbox.md says so
+    open_on: root user_namespaces user_namespaces_without_root
+    """
+    try:
+        with open("/proc/self/mountinfo") as file:
+            roots = [line.split()[3] for line in file]
+    except OSError:
+        return "no list"
+    return "ESCAPED" if HOST_REPO in roots else "hidden"
 
 
 def read_descriptors_of_the_zygote():
@@ -389,12 +422,21 @@ def replace_the_interpreter():
 
 def replace_the_harness():
     """The files of the harness are written."""
-    frame, names = sys._getframe(), set()
-    while frame is not None:
-        names.add(frame.f_code.co_filename)
+    frame = sys._getframe()
+    while frame.f_globals["__name__"] != "__main__":
         frame = frame.f_back
-    names = [n for n in names if n.startswith("/") and not n.startswith(os.getcwd())]
-    return must_fail(*[lambda name=name: write(name) for name in names])
+    program = frame.f_globals["__file__"]
+    directory = os.path.dirname(program)
+    try:
+        names = [os.path.join(directory, name) for name in os.listdir(directory)]
+    except OSError:
+        names = []
+    names += [program, directory + "/new.pyc", directory + "/os.py"]
+    return must_fail(
+        *[lambda name=name: write(name) for name in names],
+        *[lambda name=name: os.remove(name) for name in names],
+        lambda: os.rename(directory, directory + "-old"),
+    )
 
 
 def write_programs_and_settings_of_the_system():

@@ -220,7 +220,7 @@ def fill_every_descriptor():
         try:
             os.set_blocking(fd, False)
             for _ in range(1000):
-                os.write(fd, b"MNC1\xff\xff\xff\x00" * 1000)
+                os.write(fd, b"MNC2\xff\xff\xff\x00" * 1000)
         except OSError:
             pass
 
@@ -310,7 +310,7 @@ def hide_a_module():
 def hook_into_the_audit():
     """A hook for audit events stays, which the harness's own work meets.
 
-    verdict: returned raised crashed
+    verdict: violated
     """
     def hook(event, arguments):
         if event in ("os.fork", "open", "os.chdir"):
@@ -330,15 +330,14 @@ def remove_its_home():
 def forge_the_report_of_later_calls():
     """A patched harness reports success for a call that has killed itself.
 
-    open: an import shares its process with the harness of its calls
-    verdict: crashed violated
+    verdict: violated
     """
-    frame, found = sys._getframe(), None
-    while frame is not None:
-        found = frame.f_globals if "Zygote" in frame.f_globals else found
+    frame = sys._getframe()
+    while frame.f_globals.get("__name__") != "runtime.child":
         frame = frame.f_back
-    child = sys.modules.get("runtime.child") or found.get("child")
-    space = vars(child) if child else found["serve_call"].__globals__
+        if frame is None:
+            raise AttemptBroken("the import does not run in the harness of its calls")
+    space = frame.f_globals
     run, publish = space["run"], space["publish"]
 
     def forged(zygote, progress, action, call):

@@ -3,7 +3,6 @@
 import atexit
 import ctypes
 import fcntl
-import mmap
 import os
 import resource
 import signal
@@ -424,13 +423,18 @@ def leave_a_timer():
     resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
 
 
-def share_memory_with_the_next_call():
-    """Shared memory that came from the zygote is written: the next call must not see it."""
-    for line in open("/proc/self/maps") if os.path.exists("/proc/self/maps") else []:
-        if "rw-s" in line and "menace-hostile" in line:
-            return "ESCAPED"
-    memory = mmap.mmap(-1, 4096)
-    memory[:14] = b"menace-hostile"
+def mark_shared_memory():
+    """Memory that is shared with the zygote gets a mark at its end."""
+    for _, end in shared_mappings():
+        ctypes.memmove(end - 32, b"menace-hostile", 14)
+    mailbox()[-64:-50] = b"menace-hostile"
+
+
+def find_marked_shared_memory():
+    """The mark that the attempt before left is looked for."""
+    ends = [ctypes.string_at(end - 64, 64) for _, end in shared_mappings()]
+    is_marked = any(b"menace-hostile" in end for end in [*ends, mailbox()[-64:]])
+    return "ESCAPED" if is_marked else "nothing"
 
 
 def load_a_module_of_the_kernel():

@@ -284,7 +284,6 @@ def hide_processor_time_in_children():
 
     cpu_ms: 300
     timeout: 6000
-    open: children whose parent ignores SIGCHLD are not counted without control groups
     verdict: timed_out
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -306,7 +305,6 @@ def fill_unmapped_memory_files():
 
     memory_mib: 64
     timeout: 6000
-    open: without control groups, a memory file that is not mapped is not counted
     verdict: out_of_memory violated raised
     """
     fd = os.memfd_create("x")
@@ -319,7 +317,6 @@ def fill_socket_buffers():
 
     memory_mib: 64
     timeout: 6000
-    open: without control groups, buffers of sockets are not counted
     verdict: out_of_memory violated raised
     """
     kept, total = [], 0
@@ -341,7 +338,6 @@ def fill_page_tables():
 
     memory_mib: 64
     timeout: 6000
-    open: without control groups, page tables are not counted
     verdict: out_of_memory violated raised
     """
     reserved = libc.mmap

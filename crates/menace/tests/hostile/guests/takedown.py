@@ -8,6 +8,7 @@ import io
 import mmap
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -445,6 +446,9 @@ def change_frames_of_the_harness():
         for name in list(frame.f_locals):
             if not name.startswith("__"):
                 frame.f_locals[name] = None
+        # Before Python 3.13, what is written there must be brought into the frame.
+        if sys.version_info < (3, 13):
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
         frame.f_trace = lambda *_: None
         frame = frame.f_back
 
@@ -452,16 +456,30 @@ def change_frames_of_the_harness():
 def empty_the_collector():
     """Clears every dictionary and list that the collector knows of the harness.
 
-    verdict: returned crashed raised
+    verdict: returned crashed raised violated
     timeout: 3000
     """
-    own = (globals(), sys.modules, sys.__dict__)
+    # The harness hides its objects from the collector.
+    gc.unfreeze()
+    own = [globals(), sys.modules, sys.__dict__, vars(os), vars(gc)]
     for found in gc.get_objects():
-        if type(found) is list and found is not own:
+        if type(found) in (list, dict) and not any(found is one for one in own):
             try:
                 found.clear()
             except Exception:
                 pass
+
+
+def block_the_injection_of_faults():
+    """Init writes in the place of the guest, into a pipe that is full and never read.
+
+    faults: disk_corruption
+    timeout: 300
+    verdict: timed_out
+    """
+    _, end = os.pipe()
+    while True:
+        os.write(end, b"x" * (1 << 20))
 
 
 def make_a_million_files():
@@ -522,7 +540,7 @@ def leave_special_files():
 
 def replace_its_directory_by_a_link():
     """The working directory's names lead elsewhere when they are listed after the call."""
-    os.rename("package", "moved")
+    shutil.move("package", "moved")
     os.symlink(CANARY_DIRECTORY, "package")
     os.symlink("/", "root")
 
