@@ -1,11 +1,14 @@
 //! One call of one section: what is called, with what, under which limits.
 
 mod python;
+mod snippet;
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
+
+pub use snippet::format_snippet;
 
 use crate::{CallConditions, CallConfinement, CallFixtures, CallLimits, CallStep};
 

@@ -37,7 +37,7 @@ mod weakness;
 mod word_list;
 
 pub use assessment::FindingAssessment;
-pub use call::{Call, CallTarget, ModuleRef, TargetKind};
+pub use call::{Call, CallTarget, ModuleRef, TargetKind, format_snippet};
 pub use class::{ClassField, ClassIndex, ClassInfo, ClassKind, ClassMethod, NamedTypeIndex};
 pub use clock::{format_utc, now_ms};
 pub use code_metrics::{CodeMetrics, HalsteadCounts, LineCounts};
@@ -79,8 +79,8 @@ pub use untrusted_text::{
     is_unprintable, to_json, write_json,
 };
 pub use value::{
-    MethodCall, PyBigInt, PyReference, PyReferenceError, PyString, PythonSource, Value, ValueError,
-    decode_base64,
+    MethodCall, PyBigInt, PyReference, PyReferenceError, PyString, PythonParts, PythonSource,
+    Value, ValueError, decode_base64,
 };
 pub use verdict::Verdict;
 pub use weakness::WeaknessKind;

@@ -19,7 +19,7 @@ mod tests;
 pub use error::ValueError;
 pub use integer::PyBigInt;
 pub use json::decode_base64;
-pub use python::PythonSource;
+pub use python::{PythonParts, PythonSource};
 pub use reference::{PyReference, PyReferenceError};
 pub use text::PyString;
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use menace_model::{Failure, FindingAssessment, SectionId, Verdict, WeaknessKind};
+use menace_model::{Failure, FindingAssessment, SectionId, Verdict, WeaknessKind, format_snippet};
 use serde::{Deserialize, Serialize};
 
 use crate::{DecisionReport, RunStatus};
@@ -104,6 +104,9 @@ pub struct FailureReport {
     pub message: String,
     /// The input as Python source.
     pub input: String,
+    /// The call as a snippet for a plain Python interpreter. Runs of older versions have none.
+    #[serde(default)]
+    pub snippet: String,
     /// `file:line`.
     pub location: String,
     pub count: u64,
@@ -130,6 +133,7 @@ impl FailureReport {
             exception: failure.exception.clone(),
             message: failure.message.clone(),
             input: failure.call.to_python(),
+            snippet: format_snippet(&failure.call, &failure.outcome),
             location: failure.location.to_string(),
             count,
             new,

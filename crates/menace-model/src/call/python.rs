@@ -15,9 +15,9 @@ impl Call {
             return format!("import {}", self.target.module.name);
         }
         let keyword_values = self.kwargs.iter().map(|(_, value)| value);
-        let values = self.receiver.iter().chain(&self.args).chain(keyword_values);
-        let (lets, expressions) = Value::all_to_python(values);
-        let mut expressions = expressions.into_iter();
+        let values = self.args.iter().chain(keyword_values);
+        let made = Value::all_to_python(self.receiver.as_ref(), values);
+        let (lets, mut expressions) = (made.statements, made.expressions.into_iter());
         let callee = match &self.receiver {
             Some(_) => {
                 let method = name.rsplit('.').next().unwrap_or(name);

@@ -26,6 +26,15 @@ pub struct PythonSource {
     pub expression: String,
 }
 
+/// The source of several values, one expression for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PythonParts {
+    pub imports: BTreeSet<String>,
+    /// Statements that have to run first.
+    pub statements: Vec<String>,
+    pub expressions: Vec<String>,
+}
+
 impl fmt::Display for PythonSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for statement in self.imports.iter().chain(&self.statements) {
@@ -49,14 +58,22 @@ impl Value {
         }
     }
 
-    /// The statements and expressions for several values: names are unique, and an object that two
-    /// values share is built once.
+    /// The source of several values: names are unique, and an object that two values share is built
+    /// once. The subject comes first, and `.attribute` can follow it.
     pub fn all_to_python<'a>(
+        subject: Option<&'a Self>,
         values: impl IntoIterator<Item = &'a Self>,
-    ) -> (Vec<String>, Vec<String>) {
+    ) -> PythonParts {
         let mut printer = PythonPrinter::default();
-        let expressions = values.into_iter().map(|value| printer.print(value).text).collect();
-        (printer.statements, expressions)
+        let subject =
+            subject.map(|value| printer.print(value).parenthesized_for(&BindingStrength::Primary));
+        let mut expressions: Vec<String> = subject.into_iter().collect();
+        expressions.extend(values.into_iter().map(|value| printer.print(value).text));
+        PythonParts {
+            imports: printer.names.into_imports(),
+            statements: printer.statements,
+            expressions,
+        }
     }
 }
 

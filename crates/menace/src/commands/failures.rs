@@ -97,7 +97,8 @@ impl FailuresCommand {
             failures.retain(|record| record.gone_ms.is_none());
         }
         let all = failures.len();
-        if !self.all {
+        // Machines get all of them, with their confidence.
+        if !self.all && matches!(self.format, OutputFormat::Table) {
             failures.retain(|known| self.findings.shows_record(known));
         }
         let hidden = all - failures.len();

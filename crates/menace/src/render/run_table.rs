@@ -340,6 +340,7 @@ mod tests {
             exception: None,
             message: String::new(),
             input: String::new(),
+            snippet: String::new(),
             location: "shop/cart.py:1".to_owned(),
             count: 1,
             new,
