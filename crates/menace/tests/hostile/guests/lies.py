@@ -31,7 +31,7 @@ def publish():
     zygote, progress, description_limits = map(
         frame.f_locals.get, ("zygote", "progress", "description_limits")
     )
-    progress.ending = "returned"
+    progress.result_kind = "returned"
     frame.f_globals["publish"](zygote, progress, description_limits)
 
 
