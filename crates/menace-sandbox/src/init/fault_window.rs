@@ -1,4 +1,4 @@
-//! Decides whether faults may be injected, from numbers in the mailbox that the guest can write too.
+//! Decides whether faults may be injected, from numbers that the guest can write, too.
 //!
 //! Faults are injected while the section of a call runs: the fault window. The harness counts
 //! upwards: the number is odd while a window is open, even once it is closed. Init writes each end

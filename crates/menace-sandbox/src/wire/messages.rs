@@ -115,8 +115,9 @@ pub(crate) struct SandboxReady {
 /// What init observed of a call or an import.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`report_state` to `mailbox`,
-/// `reported_violations`, `unlisted_reported_violations`, `steps`), `stack_dumps`, `unforkable_state`, what is
-/// in `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reported_violations`, `steps`), `stack_dumps`,
+/// `unforkable_state`, what is in `outside_accesses`, the output, and the names of files and
+/// processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub report_state: ReportState,

@@ -230,8 +230,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Reads from the kernel how the call ended, then has the zygote reap it. Code of the import may
-    /// run in the zygote, in a thread say: what the zygote says may be more exact, but must agree.
+    /// Reads from the kernel how the call ended, then has the zygote reap it. Code of the import
+    /// may run in the zygote, in a thread say: what the zygote says must agree.
     fn collect_end(&mut self, pid: i32, report: &mut InitReport) -> Result<Option<i64>, InitError> {
         let end = ProcessEnd::read(pid);
         let reaped = if harness::send(&self.zygote.control, &harness::encode_reap(pid)).is_ok() {
