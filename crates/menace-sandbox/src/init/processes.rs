@@ -399,12 +399,8 @@ mod tests {
     fn stat(state: &str, ticks: [u64; 4], status: i32) -> String {
         let [user, system, children_user, children_system] = ticks;
         let zeros = |count: usize| "0 ".repeat(count);
-        format!(
-            "77 (a ) Z (b) {state} 5 {}{user} {system} {children_user} {children_system} \
-             {}{status}\n",
-            zeros(9),
-            zeros(34)
-        )
+        let times = format!("{user} {system} {children_user} {children_system}");
+        format!("77 (a ) Z (b) {state} 5 {}{times} {}{status}\n", zeros(9), zeros(34))
     }
 
     #[test]
