@@ -18,8 +18,8 @@ mod refusal;
 mod untrusted_dir;
 
 pub use named::{
-    check_named_file, open_file, open_named_to_append, open_parent, read_file, read_named_file,
-    read_named_text, write_named_file,
+    check_named_file, create_named_directories, open_file, open_named_to_append, open_parent,
+    read_file, read_named_file, read_named_text, resolve_named_path, write_named_file,
 };
 pub use refusal::{FileRefusal, FileType, refusal_of};
 pub use untrusted_dir::{UntrustedDir, UntrustedFile};

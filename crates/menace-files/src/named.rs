@@ -4,11 +4,13 @@
 //! its way is followed. Any other path is the user's, since no file of a checkout may name one;
 //! links may lead to its directory, but its last component is none.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
 use crate::open::is_plain_relative;
+use crate::untrusted_dir::NEW_DIRECTORY_MODE;
 use crate::{UntrustedDir, UntrustedFile};
 
 /// The directory of a file, wherever links lead to it, and the name of the file in it.
@@ -62,6 +64,20 @@ pub fn open_named_to_append(path: &Path) -> io::Result<File> {
     directory.open_to_append(name)
 }
 
+/// Where a path leads, for naming places and for comparing them. What lies there later may be
+/// another file: below a checkout, [`UntrustedDir`] opens it.
+#[expect(clippy::disallowed_methods, reason = "nothing is opened")]
+pub fn resolve_named_path(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
+/// Makes a directory of the user's, with all above it: whatever the mask of the process, no other
+/// user can write to it.
+#[expect(clippy::disallowed_methods, reason = "the path is the user's, or has been checked")]
+pub fn create_named_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(NEW_DIRECTORY_MODE).create(path)
+}
+
 /// Replaces a file that the user named for output, as a whole; directories on the way are made.
 #[expect(clippy::disallowed_methods, reason = "devices and directories of the user's own")]
 pub fn write_named_file(path: &Path, contents: &[u8]) -> io::Result<()> {
@@ -89,6 +105,7 @@ fn open_named_directory_of(path: &Path) -> io::Result<(UntrustedDir, &Path)> {
 }
 
 /// `/dev/stdout`, `/dev/null`, a pipe of the shell.
+#[expect(clippy::disallowed_methods, reason = "a device at a path that is the user's")]
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
@@ -120,6 +137,30 @@ mod tests {
         write_named_file(&dir.path().join("file"), b"mine").unwrap();
         assert_eq!(read_file(&dir.path().join("file"), 100).unwrap(), b"mine");
         assert_eq!(std::fs::read(outside.path().join("secret")).unwrap(), b"s3cret");
+    }
+
+    #[test]
+    fn what_is_made_cannot_be_written_by_other_users() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let own = place.path().join("a/b");
+        let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+        create_named_directories(&own).unwrap();
+        let dir = UntrustedDir::open(&own).unwrap();
+        dir.create_directories(Path::new("c/d")).unwrap();
+        drop(dir.open_or_create(Path::new("opened")).unwrap());
+        drop(dir.open_to_append(Path::new("appended")).unwrap());
+        dir.replace(Path::new("replaced"), b"x").unwrap();
+        dir.replace_private(Path::new("private"), b"x").unwrap();
+        dir.replace_cache(Path::new("cache"), b"x").unwrap();
+        nix::sys::stat::umask(mask);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        for name in [".", "..", "c", "c/d", "opened", "appended", "replaced", "private", "cache"] {
+            assert_eq!(mode(&own.join(name)) & 0o022, 0, "{name}");
+        }
+        for name in ["private", "cache"] {
+            assert_eq!(mode(&own.join(name)) & 0o077, 0, "{name}");
+        }
     }
 
     #[test]

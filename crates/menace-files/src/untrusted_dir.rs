@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType as RawFileType, Mode, OFlags, fstat, mkdirat, renameat};
-use rustix::fs::{statat, unlinkat};
+use rustix::fs::{readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::open::{is_plain_relative, open_below, open_named_directory};
@@ -17,7 +17,7 @@ use crate::{FileRefusal, FileType};
 /// Permissions of new files, before the process's mask.
 const NEW_FILE_MODE: u32 = 0o644;
 const PRIVATE_FILE_MODE: u32 = 0o600;
-const NEW_DIRECTORY_MODE: u32 = 0o755;
+pub(crate) const NEW_DIRECTORY_MODE: u32 = 0o755;
 
 /// An open directory; everything below it is opened relative to its handle, through no link.
 #[derive(Debug)]
@@ -157,8 +157,19 @@ impl UntrustedDir {
 
     /// Whether there is an entry of this name, of any type.
     pub fn has_entry(&self, relative: &Path) -> bool {
-        self.open_parent(relative)
-            .is_ok_and(|(parent, name)| statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        if let Some(name) = single_name(relative) {
+            return statat(&self.handle, name, flags).is_ok();
+        }
+        self.open_parent(relative).is_ok_and(|(parent, name)| statat(&parent, &name, flags).is_ok())
+    }
+
+    /// Where a link leads to, as it is written.
+    pub fn read_link(&self, relative: &Path) -> io::Result<PathBuf> {
+        use std::os::unix::ffi::OsStringExt;
+        let (parent, name) = self.open_parent(relative)?;
+        let target = readlinkat(&parent, &name, Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()).into())
     }
 
     /// The names of the entries, sorted.
@@ -303,6 +314,13 @@ fn irregular_type(mode: u32) -> Option<FileType> {
         RawFileType::BlockDevice => FileType::BlockDevice,
         _ => FileType::Other,
     })
+}
+
+/// The path, if it is the name of an entry of the directory itself.
+fn single_name(relative: &Path) -> Option<&Path> {
+    let mut parts = relative.components();
+    let is_single = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
+    is_single.then_some(relative)
 }
 
 /// A name that no other process or thread uses at the same time.
@@ -458,6 +476,22 @@ mod tests {
         assert_eq!(checkout.secret(), "s3cret");
         let names = dir.entry_names().unwrap();
         assert_eq!(names, ["dir_link", "file_link", "plain"], "no temporary file is left");
+    }
+
+    #[test]
+    fn entries_are_found_without_being_followed() {
+        let checkout = Checkout::new();
+        let dir = checkout.dir();
+        symlink("nowhere", checkout.inside.path().join("dangling")).unwrap();
+        for name in ["plain", "plain/", "plain/file", "file_link", "dir_link", "dangling"] {
+            assert!(dir.has_entry(Path::new(name)), "{name}");
+        }
+        for name in ["none", "plain/none", "dir_link/secret", "..", "../x", "/etc", ""] {
+            assert!(!dir.has_entry(Path::new(name)), "{name}");
+        }
+        assert_eq!(dir.read_link(Path::new("dangling")).unwrap(), Path::new("nowhere"));
+        assert!(dir.read_link(Path::new("plain")).is_err());
+        assert!(dir.read_link(Path::new("dir_link/secret")).is_err());
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn explore(analysis: &Analysis, directory: &Path) -> Run {
         budget: ExploreBudget::default(),
         workers: WORKERS,
         cancel: CancelToken::default(),
-        inputs: InputSettings::default(),
+        input_settings: InputSettings::default(),
     };
     let mut verdicts = BTreeMap::new();
     let mut times: BTreeMap<String, (usize, f64)> = BTreeMap::new();

@@ -143,7 +143,7 @@ fn main() -> ExitCode {
         learn: !has("--without-learning"),
         workers: std::thread::available_parallelism().map_or(1, usize::from),
         cancel: CancelToken::default(),
-        inputs: InputSettings {
+        input_settings: InputSettings {
             // Without attacks.
             strategies: vec![
                 InputStrategy::Signature,

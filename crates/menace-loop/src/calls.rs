@@ -28,9 +28,9 @@ pub(crate) struct CallRunner<'a> {
     scheduler: Arc<CallScheduler<'a>>,
     /// Cancelled by Ctrl-C; ends all calls.
     cancel: CancelToken,
-    /// No call is started after this time.
-    deadline: Option<Instant>,
-    /// No rerun begins after it.
+    /// No call is started after this time: the end, less the time kept for reruns.
+    call_deadline: Option<Instant>,
+    /// No rerun is started after this time, and calls under way are ended.
     end: Option<Instant>,
     has_cheap_coverage: bool,
 }
@@ -48,22 +48,22 @@ impl<'a> CallRunner<'a> {
         end: Option<Instant>,
     ) -> Self {
         let has_cheap_coverage = backend.has_cheap_coverage();
-        let deadline = end.map(|end| {
+        let call_deadline = end.map(|end| {
             let time = end.saturating_duration_since(Instant::now());
             end.checked_sub((time / RERUN_TIME_DIVISOR).min(MAX_RERUN_TIME)).unwrap_or(end)
         });
         Self {
             scheduler: Arc::new(CallScheduler::new(backend, workers)),
             cancel,
-            deadline,
+            call_deadline,
             end,
             has_cheap_coverage,
         }
     }
 
-    /// For reruns of candidates, which have time until the end.
-    pub(crate) fn with_grace(&self) -> Self {
-        Self { deadline: self.end, ..self.clone() }
+    /// A runner for reruns of candidates, which have time until the end.
+    pub(crate) fn for_reruns(&self) -> Self {
+        Self { call_deadline: self.end, ..self.clone() }
     }
 
     /// Whether recording coverage costs next to nothing.
@@ -72,7 +72,7 @@ impl<'a> CallRunner<'a> {
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.call_deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Makes all calls; `on_completed` receives the position and the outcome of each as it ends.
@@ -84,21 +84,21 @@ impl<'a> CallRunner<'a> {
         let mut outcomes: Vec<Option<Outcome>> = vec![None; jobs.len()];
         let mut waiting: Vec<(usize, CallJob)> = jobs.into_iter().enumerate().collect();
         for retry in 0..=MAX_RETRIES {
-            let late = CancelToken::default();
+            let stop = CancelToken::default();
             if self.is_late() {
-                late.cancel();
+                stop.cancel();
             }
             let (positions, jobs): (Vec<usize>, Vec<CallJob>) = waiting.drain(..).unzip();
             let mut lost: Vec<usize> = Vec::new();
             let mut failure = None;
             let repeatable: Vec<CallJob> =
                 if retry < MAX_RETRIES { jobs.clone() } else { Vec::new() };
-            self.run_until_end(&late, jobs, |number, result| {
+            self.run_until_end(&stop, jobs, |number, result| {
                 if self.cancel.is_cancelled() || self.is_late() {
-                    late.cancel();
+                    stop.cancel();
                 }
                 let result = match result {
-                    // It was ended from here.
+                    // `run_until_end` ended this sandbox.
                     Err(error) if error.is_loss() && self.is_over() => return,
                     Err(error) if error.is_loss() && retry < MAX_RETRIES => {
                         tracing::warn!("a sandbox was lost, and its call is made again: {error}");
@@ -114,7 +114,7 @@ impl<'a> CallRunner<'a> {
                     }
                     Err(error) => {
                         failure.get_or_insert(error);
-                        late.cancel();
+                        stop.cancel();
                     }
                 }
             });
@@ -139,23 +139,23 @@ impl<'a> CallRunner<'a> {
     /// Runs the jobs, and ends the sandboxes of those that are still under way after the end.
     fn run_until_end(
         &self,
-        late: &CancelToken,
+        stop: &CancelToken,
         jobs: Vec<CallJob>,
         done: impl FnMut(usize, Result<Outcome, SandboxError>),
     ) {
-        let Some(end) = self.end else { return self.scheduler.run(late, jobs, done) };
+        let Some(end) = self.end else { return self.scheduler.run(stop, jobs, done) };
         std::thread::scope(|scope| {
             let (finished, is_finished) = mpsc::channel::<()>();
             scope.spawn(move || {
                 let mut wait = end.saturating_duration_since(Instant::now()) + CALL_GRACE;
                 while is_finished.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    late.cancel();
+                    stop.cancel();
                     // Again and again: another one may just have been started.
                     self.cancel.end_sandboxes();
                     wait = END_INTERVAL;
                 }
             });
-            self.scheduler.run(late, jobs, done);
+            self.scheduler.run(stop, jobs, done);
             drop(finished);
         });
     }
@@ -210,12 +210,12 @@ mod tests {
     }
 
     fn make(backend: &LosingBackend, end: Option<Instant>) -> Vec<Option<Outcome>> {
-        let caller = CallRunner::new(backend, 1, CancelToken::default(), end);
+        let runner = CallRunner::new(backend, 1, CancelToken::default(), end);
         let jobs = ["sound", "hostile", "sound"].map(|name| {
             let call = call_of(name);
             CallJob { spec: SandboxSpec::new(Some(call.target.module.clone())), call }
         });
-        caller.make(jobs.into(), |_, _| {}).expect("a loss is no error")
+        runner.make(jobs.into(), |_, _| {}).expect("a loss is no error")
     }
 
     #[test]

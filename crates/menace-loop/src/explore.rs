@@ -28,7 +28,7 @@ pub struct ExploreOptions {
     pub budget: ExploreBudget,
     pub workers: usize,
     pub cancel: CancelToken,
-    pub inputs: InputSettings,
+    pub input_settings: InputSettings,
 }
 
 /// Findings and counts of one section.
@@ -68,7 +68,8 @@ pub fn explore(
             Ok((qualname, kind)) => {
                 let spec = targets::module_spec(analysis, module);
                 let target = CallTarget { module: targets::module_ref(module), qualname, kind };
-                let inputs = InputGenerator::new(section, hints, &facts, &exploration.inputs);
+                let inputs =
+                    InputGenerator::new(section, hints, &facts, &exploration.input_settings);
                 let defaults = CallDefaults {
                     has_cheap_coverage: backend.has_cheap_coverage(),
                     ..CallDefaults::default()
@@ -86,9 +87,9 @@ pub fn explore(
             }),
         }
     }
-    let caller = CallRunner::new(backend, exploration.workers, exploration.cancel.clone(), None);
+    let runner = CallRunner::new(backend, exploration.workers, exploration.cancel.clone(), None);
     let mut learned_hints = LearnedHints::default();
-    let mut explore_loop = ExploreLoop::new(&caller, explore_targets);
+    let mut explore_loop = ExploreLoop::new(&runner, explore_targets);
     while let Some(generation) = explore_loop.next_generation(&mut learned_hints, &mut ())? {
         for (planned, outcome) in &generation.calls {
             observe(planned.completed(outcome));
@@ -168,16 +169,16 @@ enum LoopState {
 /// Explores sections side by side.
 #[derive(Debug)]
 pub(crate) struct ExploreLoop<'c, 'a> {
-    caller: &'c CallRunner<'c>,
+    runner: &'c CallRunner<'c>,
     pub targets: Vec<ExploreTarget<'a>>,
     state: LoopState,
     pub unfinished: UnfinishedExploration,
 }
 
 impl<'c, 'a> ExploreLoop<'c, 'a> {
-    pub(crate) fn new(caller: &'c CallRunner<'c>, targets: Vec<ExploreTarget<'a>>) -> Self {
+    pub(crate) fn new(runner: &'c CallRunner<'c>, targets: Vec<ExploreTarget<'a>>) -> Self {
         let unfinished = UnfinishedExploration::default();
-        Self { caller, targets, state: LoopState::Exploring, unfinished }
+        Self { runner, targets, state: LoopState::Exploring, unfinished }
     }
 
     /// Makes the next calls; none once every explorer is done. After the deadline there is one more
@@ -192,7 +193,7 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
             LoopState::Exploring => {
                 let turns = self.choose_turns();
                 let generation =
-                    self.run_generation(self.caller, &turns, learned_hints, observer)?;
+                    self.run_generation(self.runner, &turns, learned_hints, observer)?;
                 if generation.is_cut {
                     self.skip_to_confirmation();
                 } else if generation.calls.is_empty()
@@ -203,9 +204,9 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
                 generation
             }
             LoopState::Confirming => {
-                let caller = self.caller.with_grace();
+                let runner = self.runner.for_reruns();
                 let turns = vec![true; self.targets.len()];
-                let generation = self.run_generation(&caller, &turns, learned_hints, observer)?;
+                let generation = self.run_generation(&runner, &turns, learned_hints, observer)?;
                 let unconfirmed =
                     self.targets.iter().map(|target| target.explorer.unconfirmed_count());
                 self.unfinished.unconfirmed = unconfirmed.sum();
@@ -245,13 +246,13 @@ impl<'c, 'a> ExploreLoop<'c, 'a> {
 
     fn run_generation(
         &mut self,
-        caller: &CallRunner<'_>,
+        runner: &CallRunner<'_>,
         turns: &[bool],
         learned_hints: &mut LearnedHints,
         observer: &mut dyn RunObserver,
     ) -> Result<GenerationResult<'a>, SandboxError> {
         let GenerationPlan { calls, jobs, targets } = self.plan_generation(turns, learned_hints);
-        let outcomes = caller.make(jobs, |position, outcome| {
+        let outcomes = runner.make(jobs, |position, outcome| {
             observer.on_event(RunEvent::CallCompleted(calls[position].completed(outcome)));
         })?;
         let mut findings = Vec::new();

@@ -60,7 +60,8 @@ impl PluginFile {
         origin: PluginOrigin,
         isolation: &PluginIsolation,
     ) -> Result<Self, PluginError> {
-        let path = path.canonicalize().map_err(|source| origin.read_error(path, source))?;
+        let path = menace_files::resolve_named_path(path)
+            .map_err(|source| origin.read_error(path, source))?;
         let name = module_name(&path);
         let (Some(name), Some(directory), Some(file)) = (name, path.parent(), path.file_name())
         else {

@@ -34,7 +34,7 @@ pub struct ReachOptions {
     pub learn: bool,
     pub workers: usize,
     pub cancel: CancelToken,
-    pub inputs: InputSettings,
+    pub input_settings: InputSettings,
 }
 
 /// Whether a section was reached.
@@ -82,7 +82,7 @@ pub fn reach(
             Ok((qualname, kind)) => reach_targets.push(ReachTarget {
                 id: section.id.clone(),
                 target: CallTarget { module: targets::module_ref(module), qualname, kind },
-                inputs: InputGenerator::new(section, hints, &facts, &plan.inputs),
+                inputs: InputGenerator::new(section, hints, &facts, &plan.input_settings),
                 spec: targets::module_spec(analysis, module),
                 seed: plan.seed.derive(section.id.as_str()),
                 tried: HashSet::new(),
@@ -110,7 +110,7 @@ fn run(
     plan: &ReachOptions,
     reach_targets: &mut [ReachTarget<'_>],
 ) -> Result<(), SandboxError> {
-    let caller = CallRunner::new(backend, plan.workers, plan.cancel.clone(), None);
+    let runner = CallRunner::new(backend, plan.workers, plan.cancel.clone(), None);
     let mut hints_so_far = LearnedHints::default();
     for round in 0..plan.calls.div_ceil(plan.round.max(1)) {
         let mut jobs = Vec::new();
@@ -124,7 +124,7 @@ fn run(
                 places.push((at, index));
             }
         }
-        let outcomes = caller.make(jobs, |_, _| {})?;
+        let outcomes = runner.make(jobs, |_, _| {})?;
         for ((at, index), outcome) in places.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 reach_targets[at].record(&outcome);

@@ -37,7 +37,8 @@ pub struct Failure {
     pub id: FailureId,
     pub section: SectionId,
     pub kind: WeaknessKind,
-    /// The first scenario that showed it.
+    /// The label of the first scenario that showed it, with its severity where it has one. Failures
+    /// of the depth phase have a plain name.
     pub scenario: String,
     pub verdict: Verdict,
     /// Full name of the exception's type, when there is one.

@@ -116,7 +116,7 @@ crate::named_enum! {
         Nfqueue = "nfqueue",
         /// Menace answers system calls of the guest.
         SystemCalls = "system_calls",
-        /// Processes are stopped and continued by signals.
+        /// Processes are stopped and continued by signals; the stored word is older than that.
         #[serde(rename = "freezer")]
         Sigstop = "freezer",
         /// The harness, inside of the interpreter.

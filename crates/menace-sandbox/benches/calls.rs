@@ -3,6 +3,7 @@
 //! Everything that is compared takes turns, round after round, so that a busy moment of the
 //! machine hits all of it.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::ffi::OsStr;

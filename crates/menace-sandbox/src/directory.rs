@@ -5,6 +5,11 @@
 //! directory opened before a guest ran stays below it, or in directories that were below it when
 //! they were opened.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the module that opens them through descriptors"
+)]
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;

@@ -194,6 +194,7 @@ fn create_sealed_memory(contents: &[&[u8]]) -> io::Result<File> {
 /// Writes the files of a [`PackedHarness`] into a directory.
 ///
 /// Other processes read from the same descriptor at the same time, so its position is not used.
+#[expect(clippy::disallowed_methods, reason = "a new directory, which no guest has seen")]
 pub(crate) fn unpack_files(
     memory: &File,
     contents: &HarnessContents,

@@ -15,6 +15,9 @@
 //! | `wire` | messages between host, init and harness |
 //! | `../guest` | the harness, in Python |
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
+
+#[expect(clippy::disallowed_methods, reason = "control groups are files of the kernel")]
 mod cgroup;
 mod confine;
 mod directory;

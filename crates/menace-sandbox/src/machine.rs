@@ -1,5 +1,7 @@
 //! Detects what this machine supports for isolation, by trying it.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -36,6 +36,7 @@ pub(crate) fn fork() -> io::Result<ForkResult> {
     unsafe { nix::unistd::fork() }.map_err(io::Error::from)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a directory of the kernel, below `/proc`")]
 fn count_threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }

@@ -1,6 +1,8 @@
 //! The guest harness on every CPython from 3.8 to 3.13 that this machine has: alone, through the
 //! driver beside this file, and inside of the sandbox.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The data of pages: the store, the histories, the settings.
 //!
-//! Invariant: reading changes nothing. Before the first run there is nothing to read, which is no
-//! error: it may come later.
+//! Invariant: queries change nothing; [`Store::open_existing`] says what opening the store may
+//! write. Before the first run there is nothing to read, which is no error: it may come later.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,6 +3,7 @@
 //!
 //! Invariant: neither file is ever written, moved or created.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ impl SynergyExporter {
 fn open_synergy_reader(path: &Path) -> ServeResult<Option<SynergyReader>> {
     match SynergyReader::open(path)? {
         Some(found) => Ok(Some(log_notice(found))),
-        None if path.try_exists().unwrap_or_default() => Ok(None),
+        None if fs::symlink_metadata(path).is_ok() => Ok(None),
         None => Err(ServeError::NoSynergyHistory { path: path.to_owned() }),
     }
 }

@@ -73,9 +73,9 @@ pub(crate) struct SourceLineView {
 }
 
 /// Source comes from the repository as it is now.
-pub(crate) fn build_failure_detail(known: &FailureRecord, repository: &Path) -> FailureDetail {
+pub(crate) fn build_failure_detail(record: &FailureRecord, repository: &Path) -> FailureDetail {
     let Failure { id, section, kind, scenario, verdict, message, location, call, outcome, .. } =
-        &known.failure;
+        &record.failure;
     let mut tracebacks = Vec::new();
     let mut raised = outcome.exception.as_ref();
     while let Some(one) = raised.filter(|_| tracebacks.len() < MAX_EXCEPTION_CHAIN) {
@@ -93,21 +93,21 @@ pub(crate) fn build_failure_detail(known: &FailureRecord, repository: &Path) -> 
         scenario: scenario.clone(),
         verdict: verdict.as_str().to_owned(),
         input: truncate(&call.to_python(), MAX_INPUT_CHARS),
-        shrunk: known.shrunk.as_ref().map(|call| truncate(&call.to_python(), MAX_INPUT_CHARS)),
-        shrunk_conditions: known
+        shrunk: record.shrunk.as_ref().map(|call| truncate(&call.to_python(), MAX_INPUT_CHARS)),
+        shrunk_conditions: record
             .shrunk
             .as_ref()
             .filter(|small| small.conditions != call.conditions)
             .map(|small| small.conditions.describe()),
         conditions: call.conditions.describe(),
         seed: call.seed.to_string(),
-        count: known.count_in_run.unwrap_or(known.count),
-        first_run: known.first.run.0.clone(),
-        first: format_timestamp(known.first.at_ms),
-        last_run: known.last.run.0.clone(),
-        last: format_timestamp(known.last.at_ms),
-        gone: known.gone_ms.map(format_timestamp),
-        is_new: known.first.run == known.last.run,
+        count: record.count_in_run.unwrap_or(record.count),
+        first_run: record.first_seen.run.0.clone(),
+        first: format_timestamp(record.first_seen.at_ms),
+        last_run: record.last_seen.run.0.clone(),
+        last: format_timestamp(record.last_seen.at_ms),
+        gone: record.gone_ms.map(format_timestamp),
+        is_new: record.new_in_run,
         tracebacks,
         stdout: truncate(&outcome.stdout.text, MAX_OUTPUT_CHARS),
         stderr: truncate(&outcome.stderr.text, MAX_OUTPUT_CHARS),

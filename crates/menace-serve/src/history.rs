@@ -355,7 +355,7 @@ impl HistoryCacheState {
 }
 
 fn file_stamp(path: &Path) -> Option<FileStamp> {
-    let metadata = fs::metadata(path).ok()?;
+    let metadata = fs::symlink_metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 

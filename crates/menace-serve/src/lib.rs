@@ -12,7 +12,8 @@
 //!
 //! `menace-loop` produces the data; nothing here decides or changes anything. Invariants: text from
 //! a guest is shown as text, never as markup, and never names a file to read outside of the
-//! repository; the store is only read.
+//! repository; queries only read the store, and opening it writes no more than
+//! [`menace_store::Store::open_existing`] says.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they read"))]
 

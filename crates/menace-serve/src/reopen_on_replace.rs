@@ -25,7 +25,7 @@ impl<T> ReopenOnReplace<T> {
         open: impl FnOnce(&Path) -> ServeResult<Option<T>>,
         run_query: impl FnOnce(&T) -> ServeResult<A>,
     ) -> ServeResult<Option<A>> {
-        let Ok(metadata) = fs::metadata(&self.path) else { return Ok(None) };
+        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return Ok(None) };
         let file = (metadata.dev(), metadata.ino());
         let mut kept = self.open_file.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|(known, _)| *known != file) {

@@ -154,7 +154,7 @@ pub fn render_report(
                 report.modules.iter().filter(|module| !is_test_path(&module.path)).count()
             }),
             sections: weakest_sections(sections, &failures, detailed),
-            failure_groups: group_by_section(detailed, repository, &shown),
+            failure_groups: group_by_section(detailed, repository),
             detailed_count: detailed.len(),
             listed: listed.iter().take(MAX_LISTED_FAILURES).map(list_failure).collect(),
             failure_count: failures.len(),
@@ -211,7 +211,7 @@ impl UncoveredLists {
             skipped_stages: report
                 .skipped_stages
                 .iter()
-                .map(|one| (one.kind.as_str().to_owned(), one.sections))
+                .map(|one| (one.kind.as_str().to_owned(), one.count))
                 .collect(),
             discrepancies: report.discrepancies.iter().take(MAX_LIST_LINES).cloned().collect(),
         }
@@ -228,16 +228,16 @@ fn failures_worst_first(
     let mut failures = store.failures_of_run(&shown.run.id)?;
     let places: BTreeMap<&str, usize> =
         sections.iter().enumerate().map(|(place, one)| (one.section.as_str(), place)).collect();
-    let rank = |known: &FailureRecord| known.failure.kind.rank();
+    let rank = |record: &FailureRecord| record.failure.kind.rank();
     let mut worst: BTreeMap<SectionId, usize> = BTreeMap::new();
-    for known in &failures {
-        let of_section = worst.entry(known.failure.section.clone()).or_insert(usize::MAX);
-        *of_section = rank(known).min(*of_section);
+    for record in &failures {
+        let of_section = worst.entry(record.failure.section.clone()).or_insert(usize::MAX);
+        *of_section = rank(record).min(*of_section);
     }
-    failures.sort_by_cached_key(|known| {
-        let section = &known.failure.section;
+    failures.sort_by_cached_key(|record| {
+        let section = &record.failure.section;
         let place = places.get(section.as_str()).copied().unwrap_or(usize::MAX);
-        (worst[section], place, section.clone(), rank(known), known.failure.id.clone())
+        (worst[section], place, section.clone(), rank(record), record.failure.id.clone())
     });
     Ok(failures)
 }
@@ -258,18 +258,18 @@ fn weakest_sections(
     detailed: &[FailureRecord],
 ) -> Vec<WeakSection> {
     let detailed: BTreeSet<&str> =
-        detailed.iter().map(|known| known.failure.id.0.as_str()).collect();
+        detailed.iter().map(|record| record.failure.id.0.as_str()).collect();
     let ranked = sections.into_iter().filter(|one| !is_test_path(one.section.path()));
     let weak = ranked.take(MAX_WEAK_SECTIONS).map(|one| WeakSection {
         roi: one.roi.unwrap_or_default(),
         raroi: one.raroi,
         failures: failures
             .iter()
-            .filter(|known| known.failure.section == one.section)
+            .filter(|record| record.failure.section == one.section)
             .take(MAX_FAILURES_PER_SECTION)
-            .map(|known| ListedFailure {
-                has_detail: detailed.contains(known.failure.id.0.as_str()),
-                ..list_failure(known)
+            .map(|record| ListedFailure {
+                has_detail: detailed.contains(record.failure.id.0.as_str()),
+                ..list_failure(record)
             })
             .collect(),
         section: one.section.as_str().to_owned(),
@@ -277,15 +277,10 @@ fn weakest_sections(
     weak.collect()
 }
 
-fn group_by_section(
-    failures: &[FailureRecord],
-    repository: &Path,
-    shown: &SelectedRun,
-) -> Vec<FailureGroup> {
+fn group_by_section(failures: &[FailureRecord], repository: &Path) -> Vec<FailureGroup> {
     let mut groups: Vec<FailureGroup> = Vec::new();
-    for known in failures {
-        let mut detail = build_failure_detail(known, repository);
-        detail.is_new = known.first.run == shown.run.id;
+    for record in failures {
+        let detail = build_failure_detail(record, repository);
         match groups.last_mut() {
             Some(group) if group.section == detail.section => group.failures.push(detail),
             _ => groups.push(FailureGroup {
@@ -299,14 +294,14 @@ fn group_by_section(
     groups
 }
 
-fn list_failure(known: &FailureRecord) -> ListedFailure {
-    let failure = &known.failure;
+fn list_failure(record: &FailureRecord) -> ListedFailure {
+    let failure = &record.failure;
     ListedFailure {
         id: failure.id.0.clone(),
         section: failure.section.as_str().to_owned(),
         kind: failure.kind.as_str().to_owned(),
         message: truncate(&failure.message, 200),
-        count: known.count_in_run.unwrap_or(known.count),
+        count: record.count_in_run.unwrap_or(record.count),
         has_detail: false,
     }
 }

@@ -19,6 +19,9 @@ pub enum SettingAuthority {
     AtMost(&'static str),
     /// Values from this one on: how strict the sandbox is.
     AtLeast(&'static str),
+    /// Any value, for a limit that does not exist unless it is set; where the user has one, a lower
+    /// one.
+    LowerOnly,
     /// Paths inside of the checkout.
     PathInside,
     /// Presets, of which each key follows the authority of the setting with its name.
@@ -33,6 +36,11 @@ pub enum FileTrust {
 }
 
 impl SettingAuthority {
+    /// Whether a checkout may only make its calls stricter by such a setting.
+    pub fn has_bound(self) -> bool {
+        matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::LowerOnly)
+    }
+
     /// The text for the reference page.
     pub(crate) fn describe(self) -> String {
         match self {
@@ -40,6 +48,7 @@ impl SettingAuthority {
             Self::Repository => "yes".to_owned(),
             Self::AtMost(bound) => format!("up to `{bound}`"),
             Self::AtLeast(bound) => format!("from `{bound}`"),
+            Self::LowerOnly => "lower than yours".to_owned(),
             Self::PathInside => "inside of it".to_owned(),
             Self::PresetRecords => "key by key".to_owned(),
         }
@@ -53,7 +62,9 @@ pub(crate) fn find_objection(
     around: &ParseContext,
 ) -> Option<String> {
     match declared.authority {
-        SettingAuthority::Repository => None,
+        // A value of the user is in a stronger place, or in a preset; see
+        // [`SettingDeclaration::is_stricter`].
+        SettingAuthority::Repository | SettingAuthority::LowerOnly => None,
         SettingAuthority::User => Some("only you may set it".to_owned()),
         SettingAuthority::AtMost(bound) => {
             let is_above = compare(declared, text, bound, around) == Some(Ordering::Greater);
@@ -68,6 +79,21 @@ pub(crate) fn find_objection(
         SettingAuthority::PresetRecords => {
             let Ok(records) = serde_json::from_str::<Json>(text) else { return None };
             find_objection_to_records(&records, around)
+        }
+    }
+}
+
+impl SettingDeclaration {
+    /// Whether a checkout makes its calls stricter by this value, where a preset of the user has
+    /// another one. `false` for settings that have no bound, and for values without an order.
+    pub fn is_stricter(&self, text: &str, than: &str) -> bool {
+        let order = || compare(self, text, than, &ParseContext::default());
+        match self.authority {
+            SettingAuthority::AtMost(_) | SettingAuthority::LowerOnly => {
+                order() == Some(Ordering::Less)
+            }
+            SettingAuthority::AtLeast(_) => order() == Some(Ordering::Greater),
+            _ => false,
         }
     }
 }
@@ -141,11 +167,39 @@ mod tests {
             ("FAILURE_MODES", "disk", true),
             ("THREAD_BURST", "64", true),
             ("THREAD_BURST", "65", false),
+            ("CPU_LIMIT", "1h", true),
+            ("CPU_SHARE", "8", true),
             ("SANDBOX_CYCLES", "6", false),
             ("SANDBOX_LOG_LEVEL", "off", false),
         ] {
             assert_eq!(objection(name, text).is_none(), is_allowed, "{name}={text}");
         }
+    }
+
+    #[test]
+    fn the_stricter_of_two_values_is_found_in_every_class_that_has_an_order() {
+        for (name, stricter, other) in [
+            ("CPU_LIMIT", "500ms", "1"),
+            ("CPU_SHARE", "25%", "0.5"),
+            ("MEMORY_LIMIT", "64Mi", "1Gi"),
+            ("DISK_LIMIT", "64Mi", "256Mi"),
+            ("TIMEOUT", "5s", "1m"),
+            ("PROCESS_LIMIT", "8", "64"),
+            ("OPEN_FILES_LIMIT", "16", "1024"),
+            ("OUTPUT_LIMIT", "1Ki", "64Ki"),
+            ("THREAD_BURST", "2", "64"),
+            ("ASYNC_TASK_BURST", "2", "256"),
+            ("SECURITY_LEVEL", "5", "3"),
+            ("SAFE_MODE", "1", "0"),
+        ] {
+            let declared = declarations().find(|declared| declared.name == name).unwrap();
+            assert!(declared.is_stricter(stricter, other), "{name}");
+            assert!(!declared.is_stricter(other, stricter), "{name}");
+            assert!(!declared.is_stricter(other, other), "{name}");
+            assert!(!declared.is_stricter("nonsense", other), "{name}");
+        }
+        let latency = declarations().find(|it| it.name == "NETWORK_LATENCY_MS").unwrap();
+        assert!(!latency.is_stricter("1", "100"));
     }
 
     #[test]

@@ -99,6 +99,10 @@ impl UnauthorizedDeclaration {
         self.authorize(SettingAuthority::AtLeast(bound))
     }
 
+    pub(crate) const fn lower_only(self) -> SettingDeclaration {
+        self.authorize(SettingAuthority::LowerOnly)
+    }
+
     pub(crate) const fn path_inside(self) -> SettingDeclaration {
         self.authorize(SettingAuthority::PathInside)
     }

@@ -4,11 +4,11 @@
 /// Declares a group of settings.
 ///
 /// Each line gives a field, its type, the variable's name, which places may set it (`.user()`,
-/// `.repository()`, `.at_most(…)`, `.at_least(…)`, `.path_inside()`, `.preset_records()`), and what
-/// else is known about it; the doc comment is the meaning in the reference. A type without a value
-/// for "not set" must have a default, or the crate does not compile. A setting that no code reads
-/// yet ends in `.planned()`; the tests in `reader_tests.rs` fail when a mark is missing, or is left
-/// after a reader was added.
+/// `.repository()`, `.at_most(…)`, `.at_least(…)`, `.lower_only()`, `.path_inside()`,
+/// `.preset_records()`), and what else is known about it; the doc comment is the meaning in the
+/// reference. A type without a value for "not set" must have a default, or the crate does not
+/// compile. A setting that no code reads yet ends in `.planned()`; the tests in `reader_tests.rs`
+/// fail when a mark is missing, or is left after a reader was added.
 macro_rules! group {
     (
         $(#[doc = $about:literal])+

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use menace_files::UntrustedDir;
+use menace_files::{UntrustedDir, resolve_named_path};
 
 use crate::resolve::resolve_single;
 use crate::trusted_files::TrustedFiles;
@@ -159,8 +159,7 @@ struct CheckoutReader {
 
 impl CheckoutReader {
     fn open(cwd: &Path) -> Result<Self, SettingsErrors> {
-        let opened = cwd
-            .canonicalize()
+        let opened = resolve_named_path(cwd)
             .and_then(|directory| Ok((UntrustedDir::open(&directory)?, directory)));
         let (opened, directory) =
             opened.map_err(|source| SettingsError::Read { path: cwd.into(), source })?;
@@ -170,7 +169,7 @@ impl CheckoutReader {
     /// The YAML file that the sources name, or the usual one.
     fn find_yaml(&self, sources: &SettingsSources) -> Result<Option<NamedFile>, SettingsErrors> {
         let named = resolve_single::<PathBuf>(sources, "SANDBOX_SETTINGS_YAML")?;
-        let Some(SettingValue { value: shown, origin }) = named else {
+        let Some(SettingValue { value: shown, origin, .. }) = named else {
             let file = self.read_text(Path::new(DEFAULT_YAML_FILE))?;
             let shown = PathBuf::from(DEFAULT_YAML_FILE);
             return Ok(file.map(|file| NamedFile { shown, file, is_users: false }));
@@ -208,7 +207,7 @@ impl CheckoutReader {
     /// and back into the checkout.
     fn read_outside(&self, named: &Path) -> Result<Option<(CheckoutFile, bool)>, SettingsErrors> {
         let path = self.directory.join(named);
-        let resolved = path.canonicalize();
+        let resolved = resolve_named_path(&path);
         let read = resolved.and_then(|resolved| {
             let parent = resolved.parent().unwrap_or(Path::new("/"));
             let name = Path::new(resolved.file_name().unwrap_or_default());

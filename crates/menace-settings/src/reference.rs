@@ -21,9 +21,10 @@ In the YAML file a key is the name in any case, with or without `SANDBOX_`. Size
 
 `.env` and the YAML file may have come with a checkout of others. What such a file may set is in the
 column \"checkout\", until you trust it with `menace trust`: `no`; `yes`; values up to, or from, a
-bound; paths inside of it; of presets, each key as the setting of that name. The rest is left out
-with a warning. A YAML file outside of the working directory, named by a flag or the environment, is
-your own.
+bound; limits lower than yours; paths inside of it; of presets, each key as the setting of that
+name. The rest is left out with a warning. Of two limits, its own and a preset's, the stricter one
+holds; everything else it sets only where you and the preset do not. A YAML file outside of the
+working directory, named by a flag or the environment, is your own.
 
 Caches are not set here: they go to `menace` below `XDG_CACHE_HOME`, else below `~/.cache`. Only the
 environment decides that, since `.env` and the YAML file may have come with an untrusted repository.

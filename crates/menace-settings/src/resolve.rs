@@ -32,6 +32,19 @@ pub(crate) struct SettingsResolver<'a> {
 struct FoundValue {
     text: String,
     origin: SettingOrigin,
+    /// Whether a file decided it that the user has not trusted.
+    is_from_checkout: bool,
+}
+
+impl FoundValue {
+    fn of_user(text: String, origin: SettingOrigin) -> Self {
+        Self { text, origin, is_from_checkout: false }
+    }
+
+    /// The stronger of two places wins: the user's come before those of a checkout.
+    fn precedence(&self) -> (bool, u8) {
+        (!self.is_from_checkout, self.origin.precedence())
+    }
 }
 
 /// A text that a file gives for a setting, allowed or not.
@@ -39,6 +52,19 @@ struct FileValue {
     found: FoundValue,
     trust: FileTrust,
     withheld_variable: Option<String>,
+}
+
+impl FileValue {
+    fn new(
+        text: String,
+        origin: SettingOrigin,
+        trust: FileTrust,
+        withheld_variable: Option<String>,
+    ) -> Self {
+        let is_from_checkout = trust == FileTrust::Untrusted;
+        let found = FoundValue { text, origin, is_from_checkout };
+        Self { found, trust, withheld_variable }
+    }
 }
 
 impl<'a> SettingsResolver<'a> {
@@ -71,12 +97,14 @@ impl<'a> SettingsResolver<'a> {
         {
             self.planned.push(PlannedSetting { name: declared.name, origin: origin.clone() });
         }
-        let Some(FoundValue { text, origin }) = found.or_else(|| self.find_default(declared))
+        let Some(FoundValue { text, origin, is_from_checkout }) =
+            found.or_else(|| self.find_default(declared))
         else {
-            return T::unset().map(|value| SettingValue { value, origin: SettingOrigin::Default });
+            let origin = SettingOrigin::Default;
+            return T::unset().map(|value| SettingValue { value, origin, is_from_checkout: false });
         };
         match T::parse(&text, &self.parse_context) {
-            Ok(value) => Some(SettingValue { value, origin }),
+            Ok(value) => Some(SettingValue { value, origin, is_from_checkout }),
             Err(refusal) => {
                 // If the value comes from another, malformed setting, the error is reported for
                 // that one.
@@ -111,8 +139,7 @@ impl<'a> SettingsResolver<'a> {
             // the self-tests when `.env` has `SELF_TEST_RECURSIVE_ORPHANS=1`.
             (Some(own), Some(implication @ SettingImplication::Mirrors(by))) => {
                 let mirrored = find_declaration(by).and_then(|other| self.find_explicit(other));
-                let stronger =
-                    mirrored.is_some_and(|it| it.origin.precedence() > own.origin.precedence());
+                let stronger = mirrored.is_some_and(|it| it.precedence() > own.precedence());
                 if stronger { self.find_implied(implication) } else { Some(own) }
             }
             (Some(own), _) => Some(own),
@@ -124,13 +151,13 @@ impl<'a> SettingsResolver<'a> {
         let by = implication.source_name();
         let found = self.find_explicit_or_implied(find_declaration(by)?)?;
         let text = match implication {
-            SettingImplication::Mirrors(_) => found.text,
+            SettingImplication::Mirrors(_) => found.text.clone(),
             SettingImplication::EnabledBy(_) => {
                 bool::parse(&found.text, &self.parse_context).ok().filter(|on| *on)?;
                 "1".into()
             }
         };
-        Some(FoundValue { text, origin: SettingOrigin::Implied { by } })
+        Some(FoundValue { text, origin: SettingOrigin::Implied { by }, ..found })
     }
 
     /// The value in the first place that has the setting; an empty text if that place clears it.
@@ -143,9 +170,8 @@ impl<'a> SettingsResolver<'a> {
 
     fn find_in_flags(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         let given = |flag: &&'static str| self.sources.flags.get_key_value(*flag);
-        let found = |name: &String, text: String| FoundValue {
-            text,
-            origin: SettingOrigin::Flag { name: name.clone() },
+        let found = |name: &String, text: String| {
+            FoundValue::of_user(text, SettingOrigin::Flag { name: name.clone() })
         };
         let direct = declared.flags.iter().find_map(given);
         direct.map(|(name, text)| found(name, text.trim().into())).or_else(|| {
@@ -161,7 +187,7 @@ impl<'a> SettingsResolver<'a> {
     fn find_in_environment(&self, declared: &SettingDeclaration) -> Option<FoundValue> {
         declared.names().find_map(|name| {
             let text = self.sources.environment.get(name)?.trim().to_owned();
-            Some(FoundValue { text, origin: SettingOrigin::Environment { name: name.into() } })
+            Some(FoundValue::of_user(text, SettingOrigin::Environment { name: name.into() }))
         })
     }
 
@@ -175,8 +201,8 @@ impl<'a> SettingsResolver<'a> {
                 name: name.into(),
             };
             let withheld_variable = line.withheld_variable.clone();
-            let found = FoundValue { text: line.value.trim().into(), origin };
-            Some(FileValue { found, trust: file.trust, withheld_variable })
+            let text = line.value.trim().into();
+            Some(FileValue::new(text, origin, file.trust, withheld_variable))
         })
     }
 
@@ -184,8 +210,7 @@ impl<'a> SettingsResolver<'a> {
         let (file, entry) = self.yaml.get(declared.name)?;
         let (path, key) = (file.path.clone(), entry.key.clone());
         let origin = SettingOrigin::Yaml { path, line: entry.line, key };
-        let found = FoundValue { text: entry.text.trim().into(), origin };
-        Some(FileValue { found, trust: file.trust, withheld_variable: None })
+        Some(FileValue::new(entry.text.trim().into(), origin, file.trust, None))
     }
 
     /// The value in `.env`, else in the YAML file, among files of this trust. Trusted files come
@@ -221,7 +246,7 @@ impl<'a> SettingsResolver<'a> {
                 else {
                     continue;
                 };
-                let FoundValue { text, origin } = value.found;
+                let FoundValue { text, origin, .. } = value.found;
                 let shown = declared.check(&text, &self.parse_context).ok().flatten();
                 settings.push(UntrustedSetting {
                     name: declared.name,
@@ -249,18 +274,16 @@ impl<'a> SettingsResolver<'a> {
             && let Some(moved) = self.data_dir()
             && let Some((_, file)) = text.split_once('/')
         {
-            let text = PathBuf::from(moved).join(file).display().to_string();
-            return Some(FoundValue {
-                text,
-                origin: SettingOrigin::Implied { by: DATA_DIR_VARIABLE },
-            });
+            let text = PathBuf::from(&moved.text).join(file).display().to_string();
+            let origin = SettingOrigin::Implied { by: DATA_DIR_VARIABLE };
+            return Some(FoundValue { text, origin, ..moved });
         }
-        Some(FoundValue { text: text.into(), origin: SettingOrigin::Default })
+        Some(FoundValue::of_user(text.into(), SettingOrigin::Default))
     }
 
-    fn data_dir(&self) -> Option<String> {
-        Some(self.find_explicit(find_declaration(DATA_DIR_VARIABLE)?)?.text)
-            .filter(|text| !text.is_empty())
+    fn data_dir(&self) -> Option<FoundValue> {
+        self.find_explicit(find_declaration(DATA_DIR_VARIABLE)?)
+            .filter(|found| !found.text.is_empty())
     }
 
     fn check_flags(&mut self) {
@@ -379,7 +402,10 @@ pub(crate) fn resolve_single<T: SettingType>(
         return Ok(None);
     };
     match T::parse(&found.text, &resolver.parse_context) {
-        Ok(value) => Ok(Some(SettingValue { value, origin: found.origin })),
+        Ok(value) => {
+            let FoundValue { origin, is_from_checkout, .. } = found;
+            Ok(Some(SettingValue { value, origin, is_from_checkout }))
+        }
         Err(refusal) => {
             Err(malformed_error::<T>(declared, &found.text, found.origin, refusal).into())
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use menace_files::UntrustedDir;
+use menace_files::{UntrustedDir, create_named_directories, resolve_named_path};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -46,9 +46,9 @@ impl TrustedFiles {
     /// Reads the list below the user's data directory; none is an empty one. A checkout must not
     /// trust itself: a data directory inside of `checkout` counts as none.
     pub fn read(data_home: Option<PathBuf>, checkout: &Path) -> Result<Self, TrustedFilesError> {
-        let checkout = checkout.canonicalize().unwrap_or_else(|_| checkout.to_owned());
+        let checkout = resolve_named_path(checkout).unwrap_or_else(|_| checkout.to_owned());
         let is_outside = |home: &PathBuf| {
-            let there = home.ancestors().find_map(|above| above.canonicalize().ok());
+            let there = home.ancestors().find_map(|above| resolve_named_path(above).ok());
             !there.is_some_and(|there| there.starts_with(&checkout))
         };
         let Some(home) = data_home.filter(is_outside) else { return Ok(Self::default()) };
@@ -96,10 +96,9 @@ impl TrustedFiles {
     }
 
     /// Writes the list; only the user may read it.
-    #[expect(clippy::disallowed_methods, reason = "the user's own data directory")]
     pub fn write(&self) -> Result<(), TrustedFilesError> {
         let home = self.data_home.as_ref().ok_or(TrustedFilesError::NoPlace)?;
-        let written = std::fs::create_dir_all(home).and_then(|()| {
+        let written = create_named_directories(home).and_then(|()| {
             let dir = UntrustedDir::open(home)?.create_directories(Path::new(STORE_DIRECTORY))?;
             let mut text = serde_json::to_vec_pretty(&self.stored).map_err(io::Error::from)?;
             text.push(b'\n');

@@ -9,6 +9,8 @@ use crate::SettingOrigin;
 pub struct SettingValue<T> {
     pub value: T,
     pub origin: SettingOrigin,
+    /// Whether a file decided it that may have come with a checkout, and is not trusted.
+    pub is_from_checkout: bool,
 }
 
 impl<T> SettingValue<T> {

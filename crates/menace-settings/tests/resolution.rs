@@ -447,3 +447,34 @@ fn a_variable_that_is_not_unicode_is_an_error_only_if_it_is_ours() {
     sources.non_unicode_variables.insert("SANDBOX_DATA_DIR".into());
     assert!(Settings::resolve(&sources).unwrap_err().to_string().contains("not UTF-8"));
 }
+
+#[test]
+fn a_value_tells_whether_an_untrusted_file_decided_it() {
+    let untrusted = |text: &str| {
+        DotEnvFile::parse(".env", text, &BTreeMap::new(), FileTrust::Untrusted).map(Some).unwrap()
+    };
+    let text = "CPU_LIMIT=1\nSANDBOX_DATA_DIR=data\nSANDBOX_AUTO_INCLUDE_ISOLATED=1\n";
+    let mut sources = TestSources { yaml: "timeout: 5s", ..TestSources::default() }.sources();
+    sources.dotenv = untrusted(text);
+    let settings = Settings::resolve(&sources).unwrap();
+    assert!(settings.limits.cpu_limit.is_from_checkout);
+    assert!(settings.stubs.history.is_from_checkout, "its directory is the checkout's");
+    assert!(settings.self_test.auto_include_isolated.is_from_checkout, "it is implied");
+    assert!(!settings.limits.timeout.is_from_checkout, "that file is trusted");
+    assert!(!settings.limits.memory_limit.is_from_checkout, "nothing set it");
+    sources.environment.insert("CPU_LIMIT".to_owned(), "9".to_owned());
+    assert!(!Settings::resolve(&sources).unwrap().limits.cpu_limit.is_from_checkout);
+}
+
+#[test]
+fn a_setting_of_a_checkout_does_not_hide_what_one_of_the_user_implies() {
+    let yaml = "sandbox_recursive_orphans: 0";
+    let mut sources = TestSources { yaml, ..TestSources::default() }.sources();
+    let text = "SELF_TEST_RECURSIVE_ORPHANS=1\n";
+    for (trust, expected) in [(FileTrust::Untrusted, false), (FileTrust::Trusted, true)] {
+        sources.dotenv =
+            DotEnvFile::parse(".env", text, &BTreeMap::new(), trust).map(Some).unwrap();
+        let settings = Settings::resolve(&sources).unwrap();
+        assert_eq!(settings.self_test.recursive_orphans.value, expected, "{trust:?}");
+    }
+}

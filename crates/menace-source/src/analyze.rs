@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use menace_files::{FileRefusal, refusal_of};
+use menace_files::{FileRefusal, UntrustedDir, refusal_of};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use ruff_source_file::LineIndex;
@@ -108,7 +108,7 @@ pub fn analyze(
     let mut stage = StageTimer::start();
     let (files, mut warnings) = file_discovery::find_python_files(root)?;
     stage.log_stage("walk");
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let root = menace_files::resolve_named_path(root).unwrap_or_else(|_| root.to_owned());
     let pool = build_thread_pool(options.jobs)?;
     let (scan, (names, linked)) = std::thread::scope(|scope| {
         let scan = scope.spawn(|| scan(&root, &files, options));
@@ -302,8 +302,11 @@ fn find_projects(root: &Path, files: &[PythonSourceFile]) -> Vec<String> {
     }
     all.sort_unstable();
     all.dedup();
+    let Ok(opened) = UntrustedDir::open(root) else { return Vec::new() };
     all.retain(|directory| {
-        PROJECT_FILES.iter().any(|file| root.join(directory).join(file).exists())
+        opened
+            .subdirectory(Path::new(directory))
+            .is_ok_and(|opened| PROJECT_FILES.iter().any(|file| opened.has_entry(Path::new(file))))
     });
     all.into_iter().map(str::to_owned).collect()
 }

@@ -4,13 +4,14 @@
 //! not followed: targets inside of the repository are found anyway, and targets outside are no part
 //! of it.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
-use menace_files::{UntrustedDir, UntrustedFile};
+use menace_files::{UntrustedDir, UntrustedFile, refusal_of, resolve_named_path};
+
+use crate::ignore_files::IgnoreTree;
 
 /// Directories that never contain code of the repository.
 const SKIPPED_DIRECTORIES: &[&str] = &[
@@ -34,9 +35,6 @@ const SKIPPED_DIRECTORIES: &[&str] = &[
 
 /// Files that mark virtual environments and conda environments.
 const ENVIRONMENT_MARKERS: &[&str] = &["pyvenv.cfg", "conda-meta"];
-
-/// The limit of an ignore file (`.gitignore` and the like).
-const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// How the name of a test file that Menace writes begins.
 pub const EXPORTED_TEST_PREFIX: &str = "test_menace_";
@@ -72,35 +70,25 @@ pub fn find_python_files(
     root: &Path,
 ) -> Result<(Vec<PythonSourceFile>, Vec<String>), RepositoryWalkError> {
     let root = check_root(root)?;
-    let in_git = root.ancestors().any(|directory| directory.join(".git").exists());
-    // The walk reads ignore files before it shows them.
-    let above = root.ancestors().take_while(|_| in_git);
-    let unreadable = above.chain([root.as_path()]).find_map(find_unreadable_ignore_file);
-    if let Some(why) = unreadable {
-        return Err(RepositoryWalkError::IgnoreFile { path: root, why });
-    }
+    let tree = IgnoreTree::new(&root).map_err(|source| match refusal_of(&source) {
+        Some(why) => RepositoryWalkError::IgnoreFile { path: root.clone(), why: why.to_string() },
+        None => RepositoryWalkError::Unreadable { path: root.clone(), source },
+    })?;
     let (sender, receiver) = mpsc::channel::<Result<PythonSourceFile, String>>();
     let skipped = Arc::new(Mutex::new(Vec::new()));
     let skipped_by_filter = Arc::clone(&skipped);
     WalkBuilder::new(&root)
-        .hidden(false)
-        .ignore(false)
-        .git_global(false)
-        // Outside of a work tree, ignore files in parent directories belong to something else.
-        .parents(in_git)
-        .require_git(in_git)
+        // The walk opens no ignore file itself: `IgnoreTree` does.
+        .standard_filters(false)
         .follow_links(false)
         .threads(0)
-        .filter_entry(move |entry| {
-            if !is_repository_entry(entry) {
-                return false;
+        .filter_entry(move |entry| match is_walked(entry, &tree) {
+            Ok(is_walked) => is_walked,
+            Err(why) => {
+                let mut skipped = skipped_by_filter.lock().unwrap_or_else(PoisonError::into_inner);
+                skipped.push(format!("not read: {}: {why}", entry.path().display()));
+                false
             }
-            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let why = is_directory.then(|| find_unreadable_ignore_file(entry.path())).flatten();
-            let Some(why) = why else { return true };
-            let mut skipped = skipped_by_filter.lock().unwrap_or_else(PoisonError::into_inner);
-            skipped.push(format!("not read: {}: {why}", entry.path().display()));
-            false
         })
         .build_parallel()
         .run(|| {
@@ -134,7 +122,7 @@ pub fn find_python_files(
 
 fn check_root(root: &Path) -> Result<PathBuf, RepositoryWalkError> {
     let path = || root.to_path_buf();
-    let canonical = root.canonicalize().map_err(|source| match source.kind() {
+    let canonical = resolve_named_path(root).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => RepositoryWalkError::Missing { path: path() },
         io::ErrorKind::NotADirectory => RepositoryWalkError::NotADirectory { path: path() },
         _ => RepositoryWalkError::Unreadable { path: path(), source },
@@ -147,62 +135,34 @@ fn check_root(root: &Path) -> Result<PathBuf, RepositoryWalkError> {
     Ok(canonical)
 }
 
-fn is_repository_entry(entry: &DirEntry) -> bool {
-    if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        return true;
+/// Whether an entry belongs to the repository. Reads the ignore files of a directory; an error if
+/// one of them is not read.
+fn is_walked(entry: &DirEntry, tree: &IgnoreTree) -> io::Result<bool> {
+    if entry.depth() == 0 {
+        return Ok(true);
     }
-    let skipped =
-        entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name));
-    let is_environment = || ENVIRONMENT_MARKERS.iter().any(|mark| entry.path().join(mark).exists());
-    !skipped && !is_environment()
-}
-
-/// Why the ignore files of a directory cannot be read: a pipe would block the walk, and a device
-/// would never end. A link may lead to a file below the same directory.
-fn find_unreadable_ignore_file(directory: &Path) -> Option<String> {
-    ignore_files_of(directory).into_iter().find_map(|path| {
-        let name = path.strip_prefix(directory).unwrap_or(&path).display();
-        let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
-        if is_link && !path.canonicalize().ok()?.starts_with(directory) {
-            return Some(format!("`{name}` is a link to somewhere else"));
-        }
-        let metadata = fs::metadata(&path).ok()?;
-        if !metadata.is_file() {
-            return Some(format!("`{name}` is no regular file"));
-        }
-        let is_huge = metadata.len() > MAX_IGNORE_FILE_BYTES;
-        is_huge.then(|| format!("`{name}` is larger than {MAX_IGNORE_FILE_BYTES} bytes"))
-    })
-}
-
-/// The files that the walk opens for a directory. In a work tree of git, `.git` is a file, and
-/// leads to others.
-fn ignore_files_of(directory: &Path) -> Vec<PathBuf> {
-    let mut files = vec![directory.join(".gitignore")];
-    let git = directory.join(".git");
-    if !git.is_file() {
-        files.push(git.join("info/exclude"));
-        return files;
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    if tree.is_ignored(entry.path(), is_directory) {
+        return Ok(false);
     }
-    let own = read_first_line(&git);
-    files.push(git);
-    let Some(own) = own.as_deref().and_then(|line| line.strip_prefix("gitdir: ")) else {
-        return files;
+    if !is_directory {
+        return Ok(true);
+    }
+    let name = entry.file_name().to_str();
+    if name.is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name)) {
+        return Ok(false);
+    }
+    let opened = match tree.open_directory(entry.path()) {
+        Ok(opened) => opened,
+        Err(error) if refusal_of(&error).is_some() => return Err(error),
+        // The walk meets the same error, and reports it.
+        Err(_) => return Ok(true),
     };
-    let common_file = Path::new(own).join("commondir");
-    let common = read_first_line(&common_file);
-    files.push(common_file);
-    // As the walk resolves it.
-    files.extend(common.map(|common| {
-        let base = if common.starts_with('.') { Path::new(own) } else { Path::new("") };
-        base.join(common).join("info/exclude")
-    }));
-    files
-}
-
-fn read_first_line(path: &Path) -> Option<String> {
-    let bytes = menace_files::read_file(path, MAX_IGNORE_FILE_BYTES).ok()?;
-    String::from_utf8_lossy(&bytes).lines().next().map(str::to_owned)
+    if ENVIRONMENT_MARKERS.iter().any(|mark| opened.has_entry(Path::new(mark))) {
+        return Ok(false);
+    }
+    tree.read_directory(entry.path(), &opened)?;
+    Ok(true)
 }
 
 fn as_source_file(entry: &DirEntry, root: &Path) -> Option<Result<PythonSourceFile, String>> {
@@ -236,6 +196,8 @@ pub fn is_exported_test(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn create_tree(files: &[&str]) -> tempfile::TempDir {

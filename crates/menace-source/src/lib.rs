@@ -17,6 +17,7 @@ pub mod code_metrics;
 pub mod decode;
 mod facts;
 pub mod file_discovery;
+mod ignore_files;
 mod link;
 mod loops;
 mod parse;

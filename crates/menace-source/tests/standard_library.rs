@@ -3,6 +3,8 @@
 //! Walks the library of every Python 3.8 to 3.13 on this machine, the one of the test
 //! environment at the least.
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod test_venv;
 
 use std::collections::BTreeSet;

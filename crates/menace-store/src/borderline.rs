@@ -17,7 +17,7 @@ const MAX_RAROI_VALUES: usize = 10;
 
 /// One borderline module.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BorderlineCandidate {
+pub struct BorderlineModule {
     #[serde(rename = "workflow_id")]
     pub module: String,
     /// Its last values of RAROI, oldest first.
@@ -64,15 +64,15 @@ impl BorderlineBucket {
         Self { path: path.to_owned() }
     }
 
-    /// All candidates, in the order of the file. If some lines are no candidates, a copy of the
-    /// file is kept under another name.
-    pub fn candidates(&self) -> StoreFileResult<(Vec<BorderlineCandidate>, Option<StoreNotice>)> {
-        let (candidates, damaged) = read_lines::<BorderlineCandidate>(&self.path)?;
-        let Some(line) = damaged.first() else { return Ok((candidates, None)) };
+    /// All modules, in the order of the file. If some lines cannot be read, a copy of the file is
+    /// kept under another name.
+    pub fn modules(&self) -> StoreFileResult<(Vec<BorderlineModule>, Option<StoreNotice>)> {
+        let (modules, damaged) = read_lines::<BorderlineModule>(&self.path)?;
+        let Some(line) = damaged.first() else { return Ok((modules, None)) };
         let to = move_aside(&self.path, "corrupt", &[])?;
-        self.write(&candidates)?;
-        let why = format!("line {line} is no candidate");
-        Ok((candidates, Some(StoreNotice::MovedAside { path: self.path.clone(), to, why })))
+        self.write(&modules)?;
+        let why = format!("line {line} is no borderline module");
+        Ok((modules, Some(StoreNotice::MovedAside { path: self.path.clone(), to, why })))
     }
 
     /// Adds a measurement of a borderline module, which then needs a micro-pilot. After one, it
@@ -83,11 +83,11 @@ impl BorderlineBucket {
         module: &str,
         measurement: BorderlineMeasurement<'_>,
     ) -> StoreFileResult<Option<StoreNotice>> {
-        self.update_candidate(module, |candidate| {
-            if candidate.needs_pilot(measurement) {
-                candidate.add_measurement(measurement);
-                candidate.status = BorderlineStatus::Pending;
-                candidate.source = None;
+        self.update_module(module, |entry| {
+            if entry.needs_pilot(measurement) {
+                entry.add_measurement(measurement);
+                entry.status = BorderlineStatus::Pending;
+                entry.source = None;
             }
         })
     }
@@ -99,41 +99,41 @@ impl BorderlineBucket {
         measurement: BorderlineMeasurement<'_>,
         status: BorderlineStatus,
     ) -> StoreFileResult<Option<StoreNotice>> {
-        self.update_candidate(module, |candidate| {
-            candidate.add_measurement(measurement);
-            candidate.status = status;
-            candidate.source = Some(measurement.source_hash.to_owned());
+        self.update_module(module, |entry| {
+            entry.add_measurement(measurement);
+            entry.status = status;
+            entry.source = Some(measurement.source_hash.to_owned());
         })
     }
 
-    fn update_candidate(
+    fn update_module(
         &self,
         module: &str,
-        change: impl FnOnce(&mut BorderlineCandidate),
+        change: impl FnOnce(&mut BorderlineModule),
     ) -> StoreFileResult<Option<StoreNotice>> {
         let _lock = FileLock::acquire(&self.path, LOCK_TIMEOUT)?;
-        let (mut candidates, notice) = self.candidates()?;
-        if let Some(known) = candidates.iter_mut().find(|one| one.module == module) {
+        let (mut modules, notice) = self.modules()?;
+        if let Some(known) = modules.iter_mut().find(|one| one.module == module) {
             change(known);
         } else {
-            let mut candidate = BorderlineCandidate {
+            let mut entry = BorderlineModule {
                 module: module.to_owned(),
                 raroi: Vec::new(),
                 confidence: 0.0,
                 status: BorderlineStatus::Pending,
                 source: None,
             };
-            change(&mut candidate);
-            candidates.push(candidate);
+            change(&mut entry);
+            modules.push(entry);
         }
-        self.write(&candidates)?;
+        self.write(&modules)?;
         Ok(notice)
     }
 
-    fn write(&self, candidates: &[BorderlineCandidate]) -> StoreFileResult<()> {
+    fn write(&self, modules: &[BorderlineModule]) -> StoreFileResult<()> {
         let mut text = Vec::new();
-        for candidate in candidates {
-            let line = serde_json::to_vec(candidate).map_err(|source| {
+        for entry in modules {
+            let line = serde_json::to_vec(entry).map_err(|source| {
                 crate::files::StoreFileError::NotSerializable { path: self.path.clone(), source }
             })?;
             text.extend(line);
@@ -143,7 +143,7 @@ impl BorderlineBucket {
     }
 }
 
-impl BorderlineCandidate {
+impl BorderlineModule {
     fn needs_pilot(&self, measurement: BorderlineMeasurement<'_>) -> bool {
         match self.status {
             BorderlineStatus::Pending => true,

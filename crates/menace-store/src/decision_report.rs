@@ -11,7 +11,7 @@ use menace_track::stats::foresight::CollapsePrediction;
 use menace_track::{ConvergenceReport, RoiBottleneck};
 use serde::{Deserialize, Serialize};
 
-use crate::BorderlineCandidate;
+use crate::BorderlineModule;
 
 /// Decisions and predictions after the last cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct DecisionReport {
     /// Modules whose ROI is predicted to fall.
     pub collapse: BTreeMap<String, CollapsePrediction>,
     /// Borderline modules, and the results of their micro-pilots.
-    pub borderline: Vec<BorderlineCandidate>,
+    pub borderline: Vec<BorderlineModule>,
     /// For each of them, the evidence against the thresholds at the end of the run.
     #[serde(default)]
     pub borderline_evidence: BTreeMap<String, StatisticalDecision>,

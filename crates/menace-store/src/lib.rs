@@ -24,9 +24,7 @@ mod store;
 mod synergy;
 mod writer;
 
-pub use borderline::{
-    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
-};
+pub use borderline::{BorderlineBucket, BorderlineMeasurement, BorderlineModule, BorderlineStatus};
 pub use database::{LOCK_TIMEOUT, StoreError, StoreResult};
 pub use decision_report::DecisionReport;
 pub use flags::ModuleFlagsFile;
@@ -37,7 +35,7 @@ pub use read::{
     LiveRunStats, PageRange, RoiHistoryPoint, RunListRow, RunSortOrder, StoreTotals,
 };
 pub use record::{
-    CallRecord, CellKey, CellRecord, FailureObservation, FailureRecord, MetricMap, ModuleRecord,
+    CallRecord, CellKey, CellRecord, FailureRecord, MetricMap, ModuleRecord, OccurrenceTime,
     OutsideCellScenario, RunEndRecord, RunId, RunOccurrences, RunRecord, RunStartRecord, RunStatus,
     ScenarioRecord, SectionRecord, StoredMetricMap,
 };

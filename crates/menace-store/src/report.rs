@@ -40,7 +40,7 @@ pub struct RunReport {
     pub worst_scenario: Option<String>,
     pub synergy: BTreeMap<String, f64>,
     pub discrepancies: Vec<String>,
-    /// Modules that cannot be imported.
+    /// Modules that cannot be parsed or imported, or whose functions import a missing package.
     pub not_importable: Vec<ImportFailureReport>,
     /// Sections that no call can reach.
     #[serde(rename = "unreachable")]
@@ -107,7 +107,7 @@ pub struct FailureReport {
     /// `file:line`.
     pub location: String,
     pub count: u64,
-    /// Whether no earlier run has found it.
+    /// See [`crate::RunWriter::is_new`].
     pub new: bool,
 }
 
@@ -170,6 +170,15 @@ impl SkippedStage {
             Self::Cycles => "cycles",
         }
     }
+
+    /// What is counted in this stage.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Cycles => "cycle",
+            Self::Confirmation => "candidate",
+            _ => "section",
+        }
+    }
 }
 
 impl From<SkippedStage> for String {
@@ -197,7 +206,9 @@ impl From<String> for SkippedStage {
 pub struct SkippedStageReport {
     #[serde(alias = "what")]
     pub kind: SkippedStage,
-    pub sections: usize,
+    /// How many of [`SkippedStage::unit`] were skipped.
+    #[serde(rename = "sections")]
+    pub count: usize,
     /// The first fifty sections; empty for stages that do not concern single sections.
     #[serde(default)]
     pub ids: Vec<SectionId>,

@@ -105,7 +105,7 @@ impl SynergyHistory {
             self.append_locked(&legacy, lock)?;
         }
         let to = files::append_to_file_name(&path, ".migrated");
-        let to = if to.exists() {
+        let to = if files::exists(&to) {
             move_aside(&path, "migrated", &[])?
         } else {
             files::rename_file(&path, &to)
@@ -127,10 +127,11 @@ pub struct SynergyReader {
 impl SynergyReader {
     /// `None` when there is no history yet. The notice is for the user.
     pub fn open(path: &Path) -> StoreResult<Option<(Self, Option<StoreNotice>)>> {
-        let found = if path.exists() { database::open_read_only(path, &SYNERGY_DB)? } else { None };
+        let found =
+            if files::exists(path) { database::open_read_only(path, &SYNERGY_DB)? } else { None };
         let (connection, notice) = match found {
             Some((connection, notice)) => (Some(connection), notice),
-            None if legacy_json_path(path).exists() => (None, None),
+            None if files::exists(&legacy_json_path(path)) => (None, None),
             None => return Ok(None),
         };
         if let Some(connection) = &connection {

@@ -16,7 +16,7 @@ use crate::stats::convergence::{
     compute_unpredicted_synergy_threshold, scale_roi_tolerance,
 };
 use crate::stats::entropy::{check_entropy_ceiling, check_entropy_plateau};
-use crate::stats::evidence::{DecisionVerdict, StatisticalDecision};
+use crate::stats::evidence::{DecisionAnswer, StatisticalDecision};
 use crate::stats::synergy::{
     ConvergenceTarget, SynergyConvergence, SynergyConvergenceRule, check_metric_convergence,
 };
@@ -93,8 +93,8 @@ pub struct EntropyDecision {
 }
 
 impl EntropyDecision {
-    /// Whether one of the two checks says that the module is complete.
-    pub fn is_complete(&self) -> bool {
+    /// Whether one of the two checks says that the module has reached its entropy cap.
+    pub fn is_capped(&self) -> bool {
         self.ceiling.is_yes() || self.plateau.as_ref().is_some_and(StatisticalDecision::is_yes)
     }
 }
@@ -135,7 +135,7 @@ impl ConvergenceReport {
 
     /// Modules for which further entropy does not pay any more.
     pub fn entropy_capped_modules(&self) -> impl Iterator<Item = &str> {
-        self.entropy.iter().filter(|(_, one)| one.is_complete()).map(|(path, _)| path.as_str())
+        self.entropy.iter().filter(|(_, one)| one.is_capped()).map(|(path, _)| path.as_str())
     }
 }
 
@@ -191,7 +191,7 @@ impl Tracker {
         // The gains of modules may cancel each other out in the run, so each has to converge.
         let converged = roi.is_yes()
             && module_decisions.values().all(StatisticalDecision::is_yes)
-            && (!has_synergy || synergy.verdict == DecisionVerdict::Yes);
+            && (!has_synergy || synergy.answer == DecisionAnswer::Yes);
         ConvergenceReport {
             reliability,
             roi_tolerance: tolerance,

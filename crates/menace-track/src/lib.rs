@@ -14,7 +14,7 @@
 //! | `discrepancy` | irregularities after a cycle |
 //! | `predict` | predictors of the next value of a metric, and their weights |
 //! | `borderline` | modules whose RAROI is neither good nor bad |
-//! | `judgement` | go on or stop: every decision after a cycle, with its evidence |
+//! | `decisions` | go on or stop: every decision after a cycle, with its evidence |
 //! | `risk` | which modules and sections to look at first |
 //! | `stats` | forecasts, tests, convergence, drift: equal to the reference packages |
 //! | `ranking` | the rows behind `menace rank`, `menace synergy` and `menace roi` |
@@ -50,7 +50,7 @@ pub use discrepancy::{
 };
 pub use facts::{ModuleFacts, SectionFacts, is_risk};
 pub use measure::{
-    CallBudget, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements,
+    CallCostModel, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements,
     MeasuredScenario, MeasuringInput, ResourcePrices, TalliedCell, measure_cells, measure_cycle,
     measure_module_text,
 };
@@ -64,7 +64,7 @@ pub use ranking::{
     rank_scenario_synergy, rank_scenarios, rank_synergy, summarise_synergy,
 };
 pub use report::{CycleScores, ScoredMetrics, compute_risk, score_cycle};
-pub use risk::{RiskFlag, find_risk_flags};
+pub use risk::{Risk, find_risks};
 pub use roi::{
     ImpactTable, ImpactTableError, RoiBottleneck, RoiBreakdown, RoiProfile, RoiProfileError,
     RoiProfiles, RoiRisk, RoiTerm, RoiVeto, compute_confidence, compute_raroi, compute_roi,

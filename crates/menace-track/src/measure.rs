@@ -21,7 +21,7 @@ use crate::tally::LineRanges;
 use crate::{CallTally, MetricValues, ModuleFacts, SectionFacts};
 
 use call_metrics::SectionCalls;
-pub use price::{CallBudget, ResourcePrices};
+pub use price::{CallCostModel, ResourcePrices};
 
 /// A scenario of the cycle. Two may have the same name, with different severities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct MeasuringInput<'a> {
     pub cells: &'a [TalliedCell],
     pub failures: &'a [ConfirmedFailure],
     pub prices: &'a ResourcePrices,
-    pub budget: &'a CallBudget,
+    pub budget: &'a CallCostModel,
     pub extras: &'a ExternalMeasurements,
 }
 
@@ -174,7 +174,7 @@ pub fn measure_cells(
     coverage: Option<f64>,
     severity: f64,
     failures: usize,
-    (prices, budget): (&ResourcePrices, &CallBudget),
+    (prices, budget): (&ResourcePrices, &CallCostModel),
 ) -> MetricValues {
     let baseline = baseline.into_iter().collect();
     SectionCalls { cells, baseline, failures, severity, prices, budget, coverage }.metrics()
@@ -194,7 +194,7 @@ struct CycleIndex<'a> {
     cells: HashMap<&'a SectionId, Vec<&'a TalliedCell>>,
     failures: HashMap<&'a SectionId, Vec<&'a ConfirmedFailure>>,
     /// Reached lines, by file and scenario.
-    covered: HashMap<&'a str, BTreeMap<usize, LineRanges>>,
+    reached_lines: HashMap<&'a str, BTreeMap<usize, LineRanges>>,
 }
 
 impl<'a> CycleIndex<'a> {
@@ -204,7 +204,7 @@ impl<'a> CycleIndex<'a> {
             sections: HashMap::new(),
             cells: HashMap::new(),
             failures: HashMap::new(),
-            covered: HashMap::new(),
+            reached_lines: HashMap::new(),
         };
         for module in cycle.modules {
             for section in &module.sections {
@@ -213,8 +213,8 @@ impl<'a> CycleIndex<'a> {
         }
         for cell in cycle.cells {
             book.cells.entry(&cell.section).or_default().push(cell);
-            for (file, lines) in &cell.tally.covered {
-                let by_scenario = book.covered.entry(file).or_default();
+            for (file, lines) in &cell.tally.reached_lines {
+                let by_scenario = book.reached_lines.entry(file).or_default();
                 by_scenario.entry(cell.scenario).or_default().merge(lines);
             }
         }
@@ -272,7 +272,7 @@ impl<'a> CycleIndex<'a> {
         // Under other scenarios only some calls record coverage: alone they say little.
         let mut all = self.cycle.scenarios.iter().enumerate();
         all.find(|(number, scenario)| scenario.is_baseline && is_wanted(*number))?;
-        let by_scenario = self.covered.get(module.path.as_str())?;
+        let by_scenario = self.reached_lines.get(module.path.as_str())?;
         let wanted = by_scenario.iter().filter(|(scenario, _)| is_wanted(**scenario));
         let reached: Vec<&LineRanges> = wanted.map(|(_, lines)| lines).collect();
         let count =

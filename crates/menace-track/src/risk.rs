@@ -14,7 +14,7 @@ const MAX_FINDING_WEIGHT: f64 = 9.0;
 
 /// A module or section that should be looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RiskFlag {
+pub struct Risk {
     /// Path of the module.
     pub module: String,
     /// None for the module as a whole.
@@ -25,7 +25,7 @@ pub struct RiskFlag {
     pub reasons: Vec<String>,
 }
 
-/// Reasons for a flag, each with the probability that it is a real problem.
+/// Reasons for a risk, each with the probability that it is a real problem.
 #[derive(Default)]
 struct RiskReasons(Vec<(f64, String)>);
 
@@ -36,10 +36,10 @@ impl RiskReasons {
         }
     }
 
-    fn into_flag(mut self, module: &ModuleFacts, section: Option<&SectionId>) -> Option<RiskFlag> {
+    fn into_risk(mut self, module: &ModuleFacts, section: Option<&SectionId>) -> Option<Risk> {
         self.0.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| one.1.cmp(&two.1)));
         let innocent: f64 = self.0.iter().map(|(probability, _)| 1.0 - probability).product();
-        (!self.0.is_empty()).then(|| RiskFlag {
+        (!self.0.is_empty()).then(|| Risk {
             module: module.path.clone(),
             section: section.cloned(),
             score: (1.0 - innocent) * module.severity.clamp(0.0, 1.0),
@@ -49,12 +49,12 @@ impl RiskReasons {
 }
 
 /// Flags of modules and sections, highest score first.
-pub fn find_risk_flags(
+pub fn find_risks(
     modules: &[ModuleFacts],
     scenarios: &[MeasuredScenario],
     cells: &[TalliedCell],
     failures: &[ConfirmedFailure],
-) -> Vec<RiskFlag> {
+) -> Vec<Risk> {
     let mut bad: BTreeMap<&SectionId, (u64, u64)> = BTreeMap::new();
     for cell in cells {
         let is_baseline = scenarios.get(cell.scenario).is_some_and(|scenario| scenario.is_baseline);
@@ -67,7 +67,7 @@ pub fn find_risk_flags(
     for failure in failures {
         confirmed.entry(&failure.section).or_default().insert((failure.kind, &failure.id));
     }
-    let mut flags = Vec::new();
+    let mut risks = Vec::new();
     for module in modules {
         let mut of_module = RiskReasons::default();
         for finding in &module.findings {
@@ -95,22 +95,22 @@ pub fn find_risk_flags(
             if seen > 0 || known.is_some() {
                 weak += 1;
             }
-            flags.extend(charges.into_flag(module, Some(&section.id)));
+            risks.extend(charges.into_risk(module, Some(&section.id)));
         }
         if weak > 0 {
             let all = module.sections.len();
             let reason = format!("{weak} of {all} sections fail");
             of_module.add(f64::from(weak) / all as f64, reason);
         }
-        flags.extend(of_module.into_flag(module, None));
+        risks.extend(of_module.into_risk(module, None));
     }
-    flags.sort_by(|one, two| {
+    risks.sort_by(|one, two| {
         two.score
             .total_cmp(&one.score)
             .then_with(|| one.module.cmp(&two.module))
             .then_with(|| one.section.cmp(&two.section))
     });
-    flags
+    risks
 }
 
 fn finding_probability(finding: &StaticFinding) -> f64 {
@@ -205,15 +205,15 @@ mod tests {
             scenario: "normal".to_owned(),
             kind: WeaknessKind::Hang,
         }];
-        let flags = find_risk_flags(&[grave, light], &scenarios, &cells, &failures);
-        let subjects: Vec<_> = flags
+        let risks = find_risks(&[grave, light], &scenarios, &cells, &failures);
+        let subjects: Vec<_> = risks
             .iter()
-            .map(|flag| flag.section.as_ref().map_or(flag.module.as_str(), SectionId::as_str))
+            .map(|risk| risk.section.as_ref().map_or(risk.module.as_str(), SectionId::as_str))
             .collect();
         assert_eq!(subjects, ["a.py", "a.py::first", "a.py::second"], "nothing is said of b.py");
-        assert_close(flags[1].score, 0.75);
-        assert_eq!(flags[1].reasons, ["2 of 4 calls went wrong", "failure f1: hang"]);
-        assert_eq!(flags[2].reasons, ["B602 at line 12: shell"]);
-        assert_eq!(flags[0].reasons, ["1 of 2 sections fail", "B602 at line 12: shell"]);
+        assert_close(risks[1].score, 0.75);
+        assert_eq!(risks[1].reasons, ["2 of 4 calls went wrong", "failure f1: hang"]);
+        assert_eq!(risks[2].reasons, ["B602 at line 12: shell"]);
+        assert_eq!(risks[0].reasons, ["1 of 2 sections fail", "B602 at line 12: shell"]);
     }
 }

@@ -24,14 +24,14 @@ use results::ResultHashes;
 use usage::ms_to_ns;
 
 /// The most files for which a tally keeps reached lines.
-const MAX_COVERED_FILES: usize = 1024;
+const MAX_REACHED_FILES: usize = 1024;
 
 /// Counts of calls with inputs of one class. A call that is attributed to the section counts
 /// neither as returned nor as answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputClassCounts {
     /// Calls that reached the section.
-    pub reached: u64,
+    pub reached_calls: u64,
     pub returned: u64,
     /// Calls that returned, refused the input, or raised explicitly.
     pub answered: u64,
@@ -74,7 +74,7 @@ pub struct CallTally {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawned: Option<BurstSpawnCounts>,
     /// Reached lines, by file.
-    pub covered: BTreeMap<String, LineRanges>,
+    pub reached_lines: BTreeMap<String, LineRanges>,
     results: ResultHashes,
 }
 
@@ -108,7 +108,7 @@ impl CallTally {
         let has_fired_fault = outcome.fault_stats.iter().any(|stats| stats.injected > 0);
 
         let count = self.inputs.entry(call.intent).or_default();
-        count.reached += 1;
+        count.reached_calls += 1;
         count.returned += u64::from(!is_attributed && outcome.verdict == Verdict::Returned);
         count.answered += u64::from(has_answered);
         count.declined += u64::from(has_declined);
@@ -160,7 +160,7 @@ impl CallTally {
             cpu_ns,
             leaked,
             spawned,
-            covered,
+            reached_lines,
             results,
         } = other;
         self.calls += calls;
@@ -169,7 +169,7 @@ impl CallTally {
         }
         for (intent, count) in inputs {
             let own = self.inputs.entry(*intent).or_default();
-            own.reached += count.reached;
+            own.reached_calls += count.reached_calls;
             own.returned += count.returned;
             own.answered += count.answered;
             own.declined += count.declined;
@@ -189,8 +189,8 @@ impl CallTally {
         if let Some(spawned) = spawned {
             self.spawned.get_or_insert_default().merge(*spawned);
         }
-        for (file, lines) in covered {
-            self.covered.entry(file.clone()).or_default().merge(lines);
+        for (file, lines) in reached_lines {
+            self.reached_lines.entry(file.clone()).or_default().merge(lines);
         }
         self.limit_covered_files();
         self.results.merge(results);
@@ -198,7 +198,7 @@ impl CallTally {
 
     /// The number of calls that reached the section.
     pub fn reached_calls(&self) -> u64 {
-        self.inputs.values().map(|count| count.reached).sum()
+        self.inputs.values().map(|count| count.reached_calls).sum()
     }
 
     /// The number of calls that returned, refused or raised explicitly, and are not attributed.
@@ -222,14 +222,14 @@ impl CallTally {
 
     fn add_coverage(&mut self, outcome: &Outcome) {
         for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
-            self.covered.entry(file.file.clone()).or_default().add(&file.lines);
+            self.reached_lines.entry(file.file.clone()).or_default().add(&file.lines);
         }
         self.limit_covered_files();
     }
 
     fn limit_covered_files(&mut self) {
-        while self.covered.len() > MAX_COVERED_FILES {
-            self.covered.pop_last();
+        while self.reached_lines.len() > MAX_REACHED_FILES {
+            self.reached_lines.pop_last();
         }
     }
 

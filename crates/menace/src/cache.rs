@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, ensure};
+use menace_files::resolve_named_path;
 
 use crate::context::CommandContext;
 
@@ -22,10 +23,11 @@ pub(crate) fn cache_dir(context: &CommandContext) -> Option<PathBuf> {
         .ok()
 }
 
+#[expect(clippy::disallowed_methods, reason = "the user's own directory, with links resolved")]
 fn ensure_private_dir(directory: &Path, repository: &Path) -> Result<PathBuf, Error> {
     let shown = directory.display();
     let real = resolve_links(directory);
-    let repository = fs::canonicalize(repository).unwrap_or_else(|_| repository.to_owned());
+    let repository = resolve_named_path(repository).unwrap_or_else(|_| repository.to_owned());
     ensure!(
         !real.starts_with(&repository),
         "the cache `{shown}` lies in the repository, which could have written it; \
@@ -50,7 +52,7 @@ fn ensure_private_dir(directory: &Path, repository: &Path) -> Result<PathBuf, Er
 fn resolve_links(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|above| {
         let rest = path.strip_prefix(above).ok()?;
-        Some(fs::canonicalize(above).ok()?.join(rest))
+        Some(resolve_named_path(above).ok()?.join(rest))
     });
     resolved.unwrap_or_else(|| path.to_owned())
 }

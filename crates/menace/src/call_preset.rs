@@ -5,7 +5,7 @@ use std::path::Path;
 
 use menace_model::Outcome;
 use menace_scenario::preset::{
-    self, FailureModeEffect, FailureModeInfo, Preset, PresetValues, find_unreported_limits,
+    self, CallSettings, FailureModeEffect, FailureModeInfo, Preset, find_unreported_limits,
 };
 use menace_settings::Settings;
 
@@ -27,14 +27,14 @@ pub(crate) fn read_preset(
         let severity = settings.presets.scenario_severity.value;
         preset_files::read_profiles(settings, &[])?.parse_preset(text, severity, PRESET_FLAG)
     };
-    let values = PresetValues::from_settings(settings);
+    let values = CallSettings::from_settings(settings);
     let mut preset =
         preset.and_then(|preset| preset.with_settings(&values)).map_err(CommandError::request)?;
     if let Some(file) = mocks {
         preset.mocks = Some(preset_files::read_mocks(file)?);
     }
     let uses_recordings =
-        preset.confinement().safe_mode || preset.conditions(0).1.upstream.is_some();
+        preset.confinement().safe_mode || preset.limits_and_conditions(0).1.upstream.is_some();
     if uses_recordings {
         let recorded = preset_files::read_recordings(settings)?;
         if !recorded.is_empty() {

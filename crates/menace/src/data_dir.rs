@@ -2,12 +2,13 @@
 //!
 //! Invariant: reading changes no file that the user has named, not even a damaged one.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use menace_files::{UntrustedDir, refusal_of};
+use menace_files::{UntrustedDir, refusal_of, resolve_named_path};
 use menace_loop::run::CALIBRATION_FILE;
 use menace_settings::{SettingOrigin, SettingValue, Settings};
 use menace_store::{FailureRecord, RunRecord, Store};
@@ -23,10 +24,12 @@ const DATA_DIR: &str = "sandbox_data";
 const MAX_HISTORY_BYTES: u64 = 1 << 30;
 
 /// The data directory; an error if there is a file at its path.
+#[expect(clippy::disallowed_methods, reason = "nothing is opened; links are refused when it is")]
 pub(crate) fn checked_data_dir(context: &CommandContext) -> Result<&Path, CommandError> {
     let directory = context.settings.general.data_dir.as_path();
-    let there = directory.ancestors().find(|one| one.exists());
-    match there.filter(|one| one.is_file()) {
+    let mut found = directory.ancestors().map(|one| (one, fs::metadata(one)));
+    let there = found.find_map(|(one, found)| Some((one, found.ok()?)));
+    match there.filter(|(_, found)| found.is_file()).map(|(one, _)| one) {
         None => Ok(directory),
         Some(file) => Err(CommandError::Request(anyhow!(
             "the data directory `{}` cannot be used: `{}` is a file; move it, or set \
@@ -43,7 +46,7 @@ const MAX_CHECKED_ENTRIES: usize = 100_000;
 /// Refuses links and pipes in a data directory, or a link at its path: it may have come with a
 /// checkout, and files written to it would end up elsewhere.
 pub(crate) fn check_data_dir_entries(settings: &Settings) -> Result<(), CommandError> {
-    let SettingValue { value: directory, origin } = &settings.general.data_dir;
+    let SettingValue { value: directory, origin, .. } = &settings.general.data_dir;
     let is_named_by_user =
         matches!(origin, SettingOrigin::Flag { .. } | SettingOrigin::Environment { .. });
     let opened = if is_named_by_user || directory.is_absolute() {
@@ -109,9 +112,9 @@ pub(crate) fn find_run(store: &Store, name: Option<&str>) -> Result<RunRecord, C
 /// The repository of the run that saw a failure last.
 pub(crate) fn failure_repository(
     store: &Store,
-    known: &FailureRecord,
+    record: &FailureRecord,
 ) -> Result<String, CommandError> {
-    Ok(store.run(&known.last.run.0).map_err(CommandError::request)?.repository)
+    Ok(store.run(&record.last_seen.run.0).map_err(CommandError::request)?.repository)
 }
 
 /// The context for failures: the repository is the one in which they were found, unless the user
@@ -125,8 +128,8 @@ pub(crate) fn context_for_repository(
     if first.settings.general.repo_path.is_explicit() {
         return Ok(first);
     }
-    let here = Path::new(".").canonicalize();
-    let there = Path::new(&repository).canonicalize();
+    let here = resolve_named_path(Path::new("."));
+    let there = resolve_named_path(Path::new(&repository));
     let is_here = matches!((here, &there), (Ok(here), Ok(there)) if there.starts_with(&here));
     if there.is_ok() && !is_here {
         return Err(CommandError::Request(anyhow!(
@@ -225,7 +228,7 @@ fn history_file(path: &Path) -> PathBuf {
 /// In the directory itself, or in its `sandbox_data`.
 fn find_history_file(directory: &Path) -> PathBuf {
     let inside = directory.join(DATA_DIR).join(HISTORY_FILE);
-    if inside.exists() { inside } else { directory.join(HISTORY_FILE) }
+    if fs::symlink_metadata(&inside).is_ok() { inside } else { directory.join(HISTORY_FILE) }
 }
 
 #[cfg(test)]

@@ -88,7 +88,13 @@ pub(crate) fn read_recordings(settings: &Settings) -> Result<Vec<MockResponse>, 
     };
     match read {
         Ok(text) => parse_mocks(file, text.trim_start_matches('\u{feff}')),
-        Err(error) if error.kind() == ErrorKind::NotFound && !file.is_explicit() => Ok(Vec::new()),
+        // A file in place of the data directory is an error of the command that opens it.
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                && !file.is_explicit() =>
+        {
+            Ok(Vec::new())
+        }
         Err(error) => Err(CommandError::Request(
             anyhow::Error::new(error).context(format!("cannot read `{}`", file.display())),
         )),

@@ -34,7 +34,7 @@ const MAX_BURST_CALLS: usize = 1;
 pub(super) struct BreadthPhase<'a, 'p> {
     pub plan: &'p CyclePlan<'a>,
     pub facts: &'p RepositoryFacts<'p>,
-    pub caller: &'p CallRunner<'p>,
+    pub runner: &'p CallRunner<'p>,
     pub calls_per_cell: usize,
 }
 
@@ -178,7 +178,7 @@ impl<'a> BreadthPhase<'a, '_> {
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Baseline, calls });
         let mut result = BreadthResult::default();
         for batch in sections.chunks(self.cells_per_batch()) {
-            if self.caller.is_late() {
+            if self.runner.is_late() {
                 return Ok(result);
             }
             let mut is_complete = true;
@@ -222,7 +222,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let has_round = |section: &usize| round == 0 || !section_states[*section].has_returned();
         let sections = batch.iter().copied().filter(has_round);
         let generators: BTreeMap<usize, InputGenerator<'_>> = sections
-            .map(|section| (section, self.inputs(section, &self.plan.scenarios[0], &hints)))
+            .map(|section| (section, self.generator_for(section, &self.plan.scenarios[0], &hints)))
             .collect();
         let mut planned = Vec::new();
         for (&section, inputs) in &generators {
@@ -257,7 +257,8 @@ impl<'a> BreadthPhase<'a, '_> {
                 continue;
             };
             let input = Some(&baseline_calls[number].input);
-            let mut call = self.plan.sections[section].call(&self.plan.scenarios[0], number, input);
+            let mut call =
+                self.plan.sections[section].build_call(&self.plan.scenarios[0], number, input);
             call.coverage = true;
             planned.push(PlannedCall {
                 cell: CellIndex { section, scenario: 0 },
@@ -309,7 +310,7 @@ impl<'a> BreadthPhase<'a, '_> {
         observer.on_event(RunEvent::StageBegan { stage: CycleStage::Scenarios, calls });
         let mut result = BreadthResult::default();
         for batch in cells.chunks(self.cells_per_batch()) {
-            if self.caller.is_late() {
+            if self.runner.is_late() {
                 return Ok(result);
             }
             let mut planned = Vec::new();
@@ -353,14 +354,14 @@ impl<'a> BreadthPhase<'a, '_> {
         cells.collect()
     }
 
-    fn inputs<'i>(
+    fn generator_for<'i>(
         &'i self,
         section: usize,
         scenario: &'i PlannedScenario,
         learned_hints: &Arc<LearnedHints>,
     ) -> InputGenerator<'i> {
         let PlannedSection { section, hints, .. } = &self.plan.sections[section];
-        let mut inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
+        let mut inputs = InputGenerator::new(section, hints, self.facts, &scenario.input_settings);
         if !learned_hints.is_empty() {
             inputs.apply_hints(learned_hints);
         }
@@ -388,7 +389,8 @@ impl<'a> BreadthPhase<'a, '_> {
         let new_inputs: Vec<CallInput> = generated.filter(is_new).collect();
         for (index, input) in new_inputs.into_iter().enumerate() {
             let number = state.baseline_calls.len() + index;
-            let mut call = planned_section.call(&self.plan.scenarios[0], number, Some(&input));
+            let mut call =
+                planned_section.build_call(&self.plan.scenarios[0], number, Some(&input));
             call.coverage = true;
             if input.strategy.follows_types() {
                 state.oracle_context.record_declared(&call);
@@ -409,15 +411,16 @@ impl<'a> BreadthPhase<'a, '_> {
         let planned_section = &self.plan.sections[cell.section];
         let scenario = &self.plan.scenarios[cell.scenario];
         if planned_section.target.kind == TargetKind::Module {
-            let call = planned_section.call(scenario, 0, None);
+            let call = planned_section.build_call(scenario, 0, None);
             planned.push(PlannedCall { cell, number: 0, input: None, baseline: None, call });
             return;
         }
-        let has_burst = scenario.preset.conditions(0).1.burst.is_some();
+        let has_burst = scenario.preset.burst().is_some();
         let inputs = self.scenario_inputs(cell, has_burst, learned_hints, state);
         for (number, (input, baseline)) in inputs.into_iter().enumerate() {
             // The same input has the same seed under the baseline and under faults.
-            let mut call = planned_section.call(scenario, baseline.unwrap_or(number), Some(&input));
+            let mut call =
+                planned_section.build_call(scenario, baseline.unwrap_or(number), Some(&input));
             // The first call records the lines that only this scenario reaches. The others do not,
             // since recording slows them down.
             call.coverage = number == 0 && !has_burst && reaches_other_lines(scenario, &call);
@@ -443,7 +446,7 @@ impl<'a> BreadthPhase<'a, '_> {
             (false, true) => self.calls_per_cell.min(MAX_BURST_CALLS),
             (false, false) => self.calls_per_cell,
         };
-        let generator = self.inputs(cell.section, scenario, learned_hints);
+        let generator = self.generator_for(cell.section, scenario, learned_hints);
         let mut inputs: Vec<(CallInput, Option<usize>)> = if scenario.has_own_inputs {
             let seed = planned_section.seed.derive(&scenario.label());
             generator.take(count, seed).into_iter().map(|input| (input, None)).collect()
@@ -477,7 +480,7 @@ impl<'a> BreadthPhase<'a, '_> {
     ) -> Result<CellCalls, SandboxError> {
         let jobs = planned.iter().map(|planned| self.job(planned.cell, planned.call.clone()));
         let labels: Vec<String> = self.plan.scenarios.iter().map(PlannedScenario::label).collect();
-        let outcomes = self.caller.make(jobs.collect(), |position, outcome| {
+        let outcomes = self.runner.make(jobs.collect(), |position, outcome| {
             let PlannedCall { cell, number, ref call, .. } = planned[position];
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
                 section: &self.plan.sections[cell.section].section.id,

@@ -28,10 +28,10 @@ const ESTIMATED_CALLS_PER_SECTION: usize = 150;
 pub(super) struct DepthPhase<'a, 'p> {
     pub plan: &'p CyclePlan<'a>,
     pub facts: &'p RepositoryFacts<'p>,
-    pub caller: &'p CallRunner<'p>,
+    pub runner: &'p CallRunner<'p>,
     pub budget: ExploreBudget,
     pub seed: Seed,
-    pub inputs: &'p InputSettings,
+    pub input_settings: &'p InputSettings,
 }
 
 /// The results of exploring, in a fixed order.
@@ -40,7 +40,7 @@ pub(super) struct DepthResult {
     pub verdicts: Vec<Verdict>,
     pub timing_calls: u64,
     /// Lines that calls reached, by file.
-    pub reached: BTreeMap<String, LineRanges>,
+    pub reached_lines: BTreeMap<String, LineRanges>,
     pub triage: TriageResult,
     pub reusable_input_lines: Vec<String>,
     /// Sections that the deadline cut.
@@ -64,12 +64,12 @@ impl DepthPhase<'_, '_> {
         let mut result = DepthResult::default();
         for batch in sections.chunks(MAX_BATCH_SECTIONS) {
             let id = |&section: &usize| self.plan.sections[section].section.id.clone();
-            if self.caller.is_late() {
+            if self.runner.is_late() {
                 result.unfinished.extend(batch.iter().map(id));
                 continue;
             }
             let targets = batch.iter().map(|&at| self.target(&self.plan.sections[at])).collect();
-            let mut explore_loop = ExploreLoop::new(self.caller, targets);
+            let mut explore_loop = ExploreLoop::new(self.runner, targets);
             while let Some(generation) = explore_loop.next_generation(learned_hints, observer)? {
                 result.add_generation(generation, observer, triage);
             }
@@ -98,10 +98,11 @@ impl DepthPhase<'_, '_> {
     }
 
     fn target<'s>(&'s self, planned: &'s PlannedSection<'_>) -> ExploreTarget<'s> {
-        let inputs = InputGenerator::new(planned.section, planned.hints, self.facts, self.inputs);
+        let inputs =
+            InputGenerator::new(planned.section, planned.hints, self.facts, self.input_settings);
         let baseline = &self.plan.scenarios[0];
         let defaults = CallDefaults {
-            has_cheap_coverage: self.caller.has_cheap_coverage(),
+            has_cheap_coverage: self.runner.has_cheap_coverage(),
             ..planned.call_defaults(baseline)
         };
         let target = planned.target.clone();
@@ -125,7 +126,7 @@ impl DepthResult {
                 self.verdicts.push(outcome.verdict);
             }
             for file in outcome.coverage.iter().flat_map(|coverage| &coverage.files) {
-                self.reached.entry(file.file.clone()).or_default().add(&file.lines);
+                self.reached_lines.entry(file.file.clone()).or_default().add(&file.lines);
             }
         }
         for GenerationFinding { section, finding, number: rerun } in generation.findings {

@@ -58,7 +58,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let imports: Vec<PendingImport> =
             modules.into_values().map(|section| self.plan_import(section)).collect();
         let label = self.plan.scenarios[0].label();
-        let Some(mut outcomes) = make_imports(self.caller, &imports, Some(&label), observer)?
+        let Some(mut outcomes) = make_imports(self.runner, &imports, Some(&label), observer)?
         else {
             return Ok(None);
         };
@@ -75,8 +75,8 @@ impl<'a> BreadthPhase<'a, '_> {
             PendingImport { call, ..imports[*position].clone() }
         };
         let reruns: Vec<PendingImport> = candidates.iter().map(rerun).collect();
-        let caller = self.caller.with_grace();
-        let Some(rerun_outcomes) = make_imports(&caller, &reruns, None, observer)? else {
+        let runner = self.runner.for_reruns();
+        let Some(rerun_outcomes) = make_imports(&runner, &reruns, None, observer)? else {
             return Ok(None);
         };
         let mut result = ImportResult::default();
@@ -105,7 +105,7 @@ impl<'a> BreadthPhase<'a, '_> {
         let baseline = &self.plan.scenarios[0];
         let module = planned.target.module.clone();
         let target = CallTarget { module, qualname: String::new(), kind: TargetKind::Module };
-        let mut call = Call { coverage: true, ..planned.call(baseline, 0, None) };
+        let mut call = Call { coverage: true, ..planned.build_call(baseline, 0, None) };
         call.step.target = target;
         call.limits.timeout_ms = call.limits.timeout_ms.max(IMPORT_TIMEOUT_MS);
         let spec = SandboxSpec { module: None, ..baseline.spec(&planned.spec) };
@@ -123,13 +123,13 @@ struct PendingImport {
 
 /// `None` if the deadline passed before all imports were made.
 fn make_imports(
-    caller: &CallRunner<'_>,
+    runner: &CallRunner<'_>,
     imports: &[PendingImport],
     scenario: Option<&str>,
     observer: &mut dyn RunObserver,
 ) -> Result<Option<Vec<Outcome>>, SandboxError> {
     let jobs = imports.iter().map(|one| crate::calls::build_job(&one.spec, one.call.clone()));
-    let outcomes = caller.make(jobs.collect(), |position, outcome| {
+    let outcomes = runner.make(jobs.collect(), |position, outcome| {
         let PendingImport { section, call, .. } = &imports[position];
         observer.on_event(RunEvent::CallCompleted(CompletedCall {
             section,

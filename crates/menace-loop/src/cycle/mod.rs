@@ -52,13 +52,13 @@ pub use shared_run::{SharedRun, SharedRunPart};
 
 /// How much a cycle does.
 #[derive(Debug, Clone)]
-pub struct CycleBudget<'e> {
+pub struct CycleOptions<'e> {
     pub calls_per_cell: usize,
     /// `None` for a cycle without a depth phase.
     pub depth: Option<ExploreBudget>,
     pub seed: Seed,
     /// Settings for the inputs of the depth phase.
-    pub inputs: &'e InputSettings,
+    pub input_settings: &'e InputSettings,
 }
 
 /// Runs a cycle. The depth phase comes last and uses all remaining time, so that cycles are
@@ -66,12 +66,12 @@ pub struct CycleBudget<'e> {
 pub(crate) fn run(
     plan: &CyclePlan<'_>,
     facts: &RepositoryFacts<'_>,
-    caller: &CallRunner<'_>,
-    budget: &CycleBudget<'_>,
+    runner: &CallRunner<'_>,
+    options: &CycleOptions<'_>,
     lines: &SourceLineCache,
     observer: &mut dyn RunObserver,
 ) -> Result<CycleResult, SandboxError> {
-    let breadth = BreadthPhase { plan, facts, caller, calls_per_cell: budget.calls_per_cell };
+    let breadth = BreadthPhase { plan, facts, runner, calls_per_cell: options.calls_per_cell };
     let mut section_states: Vec<SectionState<'_>> =
         plan.sections.iter().map(SectionState::new).collect();
     let mut triage = Triage::new(plan, lines);
@@ -97,25 +97,25 @@ pub(crate) fn run(
     let unconfirmed = SkippedWork::from_count(triage.unconfirmed_count());
     result.add_skipped(SkippedStage::Confirmation, unconfirmed);
     let failing = result.failing_sections(plan);
-    if !caller.is_late() {
+    if !runner.is_late() {
         result.shared_run = breadth.run_shared(&section_states, &failing, observer)?;
-        result.round_trips = round_trip::measure_round_trips(plan, caller)?;
+        result.round_trips = round_trip::measure_round_trips(plan, runner)?;
     }
-    if caller.is_late() {
+    if runner.is_late() {
         result.add_skipped(SkippedStage::SharedRun, SkippedWork::from_count(failing.len().max(1)));
     }
     result.is_breadth_complete &= result.skipped_stages.is_empty();
-    if let Some(explore_budget) = budget.depth {
+    if let Some(explore_budget) = options.depth {
         // The threat settings of the baseline hold in depth, too.
-        let threat = plan.scenarios[0].inputs.threat;
-        let inputs = InputSettings { threat, ..budget.inputs.clone() };
+        let threat = plan.scenarios[0].input_settings.threat;
+        let inputs = InputSettings { threat, ..options.input_settings.clone() };
         let depth = DepthPhase {
             plan,
             facts,
-            caller,
+            runner,
             budget: explore_budget,
-            seed: budget.seed,
-            inputs: &inputs,
+            seed: options.seed,
+            input_settings: &inputs,
         };
         result.add_depth(depth.run(&section_states, &mut learned_hints, observer, &triage)?);
     }

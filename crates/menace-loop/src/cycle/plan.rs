@@ -15,7 +15,7 @@ use menace_sandbox::SandboxSpec;
 use menace_scenario::ConfigError;
 use menace_scenario::explore::CallDefaults;
 use menace_scenario::input::{CallInput, InputSettings, InputStrategy, section_uses_network};
-use menace_scenario::preset::{self, Preset, PresetValues, ProfileCatalog};
+use menace_scenario::preset::{self, CallSettings, Preset, ProfileCatalog};
 use menace_settings::KeywordProfiles;
 use menace_source::Analysis;
 
@@ -37,7 +37,7 @@ pub struct PlannedScenario {
     pub name: String,
     pub severity: Option<ScenarioSeverity>,
     pub preset: Preset,
-    pub inputs: InputSettings,
+    pub input_settings: InputSettings,
     /// Recorded answers of upstream services.
     recordings: Arc<[MockResponse]>,
     /// Whether inputs are generated for this scenario, instead of reusing those of the baseline.
@@ -47,7 +47,7 @@ pub struct PlannedScenario {
 
 impl PlannedScenario {
     fn new(preset: Preset, request: &PlanRequest<'_>) -> Self {
-        let defaults = request.inputs;
+        let defaults = request.input_settings;
         let own = preset.strategies();
         let has_own_inputs = !own.is_empty();
         let without_attacks = |strategies: &[InputStrategy]| -> Vec<InputStrategy> {
@@ -63,14 +63,14 @@ impl PlannedScenario {
             name: preset.name().to_owned(),
             severity: preset.severity(),
             is_baseline: preset.values().has_no_effect(),
-            inputs: InputSettings { strategies, threat, ..defaults.clone() },
+            input_settings: InputSettings { strategies, threat, ..defaults.clone() },
             recordings: Arc::clone(request.recordings),
             has_own_inputs,
             preset,
         }
     }
 
-    /// `hostile_input:high`.
+    /// The name with the severity, as cells and failures have it: `hostile_input:high`.
     pub fn label(&self) -> String {
         match self.severity {
             Some(severity) => format!("{}:{}", self.name, severity.as_str()),
@@ -131,7 +131,7 @@ pub struct PlannedSection<'a> {
 impl PlannedSection<'_> {
     /// Limits and conditions of calls in depth, which adds faults of its own.
     pub fn call_defaults(&self, baseline: &PlannedScenario) -> CallDefaults {
-        let (limits, conditions) = baseline.preset.conditions(self.seed.0);
+        let (limits, conditions) = baseline.preset.limits_and_conditions(self.seed.0);
         let upstream = baseline.upstream(conditions.upstream, self.uses_network);
         let network = conditions.network;
         let timeout_ms = baseline.preset.values().timeout.map(|_| limits.timeout_ms);
@@ -145,14 +145,14 @@ impl PlannedSection<'_> {
     }
 
     /// A call of the section under the scenario.
-    pub fn call(
+    pub fn build_call(
         &self,
         scenario: &PlannedScenario,
         number: usize,
         input: Option<&CallInput>,
     ) -> Call {
         let seed = self.seed.derive("call").derive_nth(number as u64).0;
-        let (limits, mut conditions) = scenario.preset.conditions(seed);
+        let (limits, mut conditions) = scenario.preset.limits_and_conditions(seed);
         conditions.upstream = scenario.upstream(conditions.upstream, self.uses_network);
         let timeout_ms = match (scenario.preset.values().timeout, self.target.kind) {
             (Some(_), _) => limits.timeout_ms,
@@ -184,8 +184,8 @@ pub struct PlanRequest<'a> {
     pub presets: Vec<Preset>,
     pub profiles: &'a ProfileCatalog,
     pub keywords: &'a KeywordProfiles,
-    pub settings: &'a PresetValues,
-    pub inputs: &'a InputSettings,
+    pub settings: &'a CallSettings,
+    pub input_settings: &'a InputSettings,
     /// Recorded answers of upstream services.
     pub recordings: &'a Arc<[MockResponse]>,
     pub seed: Seed,

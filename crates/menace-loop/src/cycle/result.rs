@@ -89,7 +89,7 @@ pub struct CycleResult {
     /// Imports, by the top level of the module.
     pub imports: BTreeMap<SectionId, CallTally>,
     /// Lines that calls outside of cells reached, by file.
-    pub reached: BTreeMap<String, LineRanges>,
+    pub reached_lines: BTreeMap<String, LineRanges>,
     pub failures: BTreeMap<FailureId, CountedFailure>,
     /// Failures that the breadth phase did not find.
     pub beyond_breadth: BTreeSet<FailureId>,
@@ -145,14 +145,14 @@ impl CycleResult {
             self.add_failure(failure, count);
         }
         for (id, count) in triage.new_occurrences {
-            self.failures.entry(id).and_modify(|known| known.occurrences += count);
+            self.failures.entry(id).and_modify(|counted| counted.occurrences += count);
         }
     }
 
     pub(super) fn add_depth(&mut self, depth: DepthResult) {
         self.count(depth.verdicts);
         self.timing_calls = depth.timing_calls;
-        self.reached = depth.reached;
+        self.reached_lines = depth.reached_lines;
         self.reusable_input_lines = depth.reusable_input_lines;
         self.missing_packages.extend(depth.triage.missing_packages);
         for (failure, count) in depth.triage.failures {
@@ -167,7 +167,7 @@ impl CycleResult {
     /// Sections with failures, by their position in the plan.
     pub(super) fn failing_sections(&self, plan: &CyclePlan<'_>) -> BTreeSet<usize> {
         let ids: BTreeSet<&SectionId> =
-            self.failures.values().map(|known| &known.failure.section).collect();
+            self.failures.values().map(|counted| &counted.failure.section).collect();
         let all = plan.sections.iter().enumerate();
         let failing = all.filter(|(_, planned)| ids.contains(&planned.section.id));
         failing.map(|(position, _)| position).collect()
@@ -178,11 +178,11 @@ impl CycleResult {
     fn add_failure(&mut self, failure: Failure, occurrences: u64) {
         match self.failures.entry(failure.id.clone()) {
             Entry::Vacant(free) => drop(free.insert(CountedFailure { failure, occurrences })),
-            Entry::Occupied(mut known) => {
-                let known = known.get_mut();
-                known.occurrences += occurrences;
-                if only_first_is_baseline(&failure.scenario, &known.failure.scenario) {
-                    known.failure = failure;
+            Entry::Occupied(mut counted) => {
+                let counted = counted.get_mut();
+                counted.occurrences += occurrences;
+                if only_first_is_baseline(&failure.scenario, &counted.failure.scenario) {
+                    counted.failure = failure;
                 }
             }
         }

@@ -21,7 +21,7 @@ const TIMEOUT_MS: u64 = 20_000;
 /// Milliseconds by the position of the scenario; none where no answer came back.
 pub(crate) fn measure_round_trips(
     plan: &CyclePlan<'_>,
-    caller: &CallRunner<'_>,
+    runner: &CallRunner<'_>,
 ) -> Result<BTreeMap<usize, f64>, SandboxError> {
     let all = plan.scenarios.iter().enumerate();
     let (numbers, jobs): (Vec<usize>, Vec<_>) = all
@@ -31,7 +31,7 @@ pub(crate) fn measure_round_trips(
             (number, build_job(&spec, call(scenario)))
         })
         .unzip();
-    let outcomes = caller.make(jobs, |_, _| {})?;
+    let outcomes = runner.make(jobs, |_, _| {})?;
     let mut trips = BTreeMap::new();
     for (number, outcome) in numbers.into_iter().zip(outcomes) {
         let returned = outcome.filter(|outcome| outcome.verdict == Verdict::Returned);
@@ -45,7 +45,7 @@ pub(crate) fn measure_round_trips(
 
 /// The baseline, and scenarios with network conditions of their own.
 fn has_network(scenario: &PlannedScenario) -> bool {
-    let network = scenario.preset.conditions(0).1.network;
+    let network = scenario.preset.limits_and_conditions(0).1.network;
     scenario.is_baseline || network != menace_model::NetworkConditions::default()
 }
 
@@ -54,7 +54,7 @@ fn call(scenario: &PlannedScenario) -> Call {
     let target =
         CallTarget { module, qualname: "connect_ms".to_owned(), kind: TargetKind::Function };
     let file = FixtureFile { path: FILE.to_owned(), content: SOURCE.as_bytes().to_vec() };
-    let (_, mut conditions) = scenario.preset.conditions(0);
+    let (_, mut conditions) = scenario.preset.limits_and_conditions(0);
     // The network alone: other faults are left out.
     conditions.faults.clear();
     conditions.burst = None;

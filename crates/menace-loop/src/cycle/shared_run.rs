@@ -62,7 +62,7 @@ impl BreadthPhase<'_, '_> {
         observer: &mut dyn RunObserver,
     ) -> Result<Option<SharedRun>, SandboxError> {
         let samples = self.baseline_samples(section_states, failing);
-        if self.caller.is_late() || !has_two_sections(&samples) {
+        if self.runner.is_late() || !has_two_sections(&samples) {
             return Ok(None);
         }
         let scenarios = 1..self.plan.scenarios.len();
@@ -95,14 +95,14 @@ impl BreadthPhase<'_, '_> {
         failures: &mut Vec<String>,
         observer: &mut dyn RunObserver,
     ) -> Result<Option<SharedRunPart>, SandboxError> {
-        if self.caller.is_late() || !has_two_sections(&samples) {
+        if self.runner.is_late() || !has_two_sections(&samples) {
             return Ok(None);
         }
         let (samples, outcomes) = self.make_isolated(scenario, samples, observer)?;
-        if self.caller.is_late() || !has_two_sections(&samples) {
+        if self.runner.is_late() || !has_two_sections(&samples) {
             return Ok(None);
         }
-        let order = there_and_back(samples.len());
+        let order = forward_then_reverse(samples.len());
         let Some(shared) = self.make_shared(scenario, &samples, &order, observer)? else {
             return Ok(None);
         };
@@ -125,7 +125,7 @@ impl BreadthPhase<'_, '_> {
             }
         }
         for file in shared.coverage.iter().flat_map(|coverage| &coverage.files) {
-            combined.covered.entry(file.file.clone()).or_default().add(&file.lines);
+            combined.reached_lines.entry(file.file.clone()).or_default().add(&file.lines);
         }
         let mut isolated: BTreeMap<usize, CallTally> = BTreeMap::new();
         for (sample, outcome) in samples.iter().zip(&outcomes) {
@@ -146,7 +146,7 @@ impl BreadthPhase<'_, '_> {
         let jobs = samples.iter().map(|sample| {
             self.job(CellIndex { section: sample.section, scenario }, sample.call.clone())
         });
-        let outcomes = self.caller.make(jobs.collect(), |number, outcome| {
+        let outcomes = self.runner.make(jobs.collect(), |number, outcome| {
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
                 section: self.section_id(&samples[number]),
                 scenario: None,
@@ -178,7 +178,7 @@ impl BreadthPhase<'_, '_> {
         let first = &samples[0];
         let job = self.job(CellIndex { section: first.section, scenario }, call.clone());
         let job = CallJob { spec: SandboxSpec { module: None, ..job.spec }, ..job };
-        let outcomes = self.caller.make(vec![job], |_, outcome| {
+        let outcomes = self.runner.make(vec![job], |_, outcome| {
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
                 section: self.section_id(first),
                 scenario: None,
@@ -227,7 +227,7 @@ impl BreadthPhase<'_, '_> {
         let scenario = &self.plan.scenarios[number];
         let mut samples = Vec::new();
         // A burst is concurrent by itself, and drift has no schema to compare here.
-        let has_burst = scenario.preset.conditions(0).1.burst.is_some();
+        let has_burst = scenario.preset.burst().is_some();
         if has_burst || scenario.preset.drift().is_some() {
             return samples;
         }
@@ -239,7 +239,8 @@ impl BreadthPhase<'_, '_> {
             }
             let inputs = if scenario.has_own_inputs {
                 let PlannedSection { section, hints, .. } = planned;
-                let inputs = InputGenerator::new(section, hints, self.facts, &scenario.inputs);
+                let inputs =
+                    InputGenerator::new(section, hints, self.facts, &scenario.input_settings);
                 let seed = planned.seed.derive(&scenario.label());
                 let mut generated = inputs.take(CALLS_PER_SECTION, seed);
                 generated.retain(|input| input.fixtures.is_empty());
@@ -260,7 +261,7 @@ impl BreadthPhase<'_, '_> {
     ) -> impl Iterator<Item = SharedRunSample> {
         inputs.into_iter().map(move |(number, input)| {
             let scenario = &self.plan.scenarios[scenario];
-            let mut call = self.plan.sections[section].call(scenario, number, Some(&input));
+            let mut call = self.plan.sections[section].build_call(scenario, number, Some(&input));
             // Recording costs the same in isolation and in the shared process.
             call.coverage = true;
             SharedRunSample { section, call }
@@ -320,7 +321,7 @@ fn shared_call(samples: &[SharedRunSample], order: &[usize], timeout_ms: u64) ->
 }
 
 /// All indices, then all of them in reverse order.
-fn there_and_back(count: usize) -> Vec<usize> {
+fn forward_then_reverse(count: usize) -> Vec<usize> {
     (0..count).chain((0..count).rev()).collect()
 }
 

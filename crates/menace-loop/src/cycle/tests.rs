@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use menace_model::{Call, CallCoverage, FileCoverage, Outcome, SectionId, TargetKind, Verdict};
 use menace_sandbox::{CallSession, CancelToken, SandboxBackend, SandboxError, SandboxSpec, Tier};
-use menace_scenario::preset::{PresetValues, ProfileCatalog};
+use menace_scenario::preset::{CallSettings, ProfileCatalog};
 use menace_settings::KeywordProfiles;
 use menace_source::{Analysis, analyze};
 
@@ -90,23 +90,24 @@ fn cycle_of(
             .expect("Python");
     let surveyed = SurveyedAnalysis::new(&analysis).expect("a survey");
     let (profiles, keywords) = (ProfileCatalog::built_in(), KeywordProfiles::default());
-    let (values, inputs) = (PresetValues::default(), InputSettings::default());
+    let (values, inputs) = (CallSettings::default(), InputSettings::default());
     let request = PlanRequest {
         presets: vec![profiles.parse_preset(BASELINE, None, "a test").expect("a preset")],
         profiles: &profiles,
         keywords: &keywords,
         settings: &values,
-        inputs: &inputs,
+        input_settings: &inputs,
         recordings: &Arc::from([]),
         seed: Seed(1),
         sections: &EverySection,
     };
     let plan = CyclePlan::new(&analysis, &surveyed, &request).expect("a plan");
     let backend = ScriptedBackend { answer: Arc::new(answer), calls: Arc::default() };
-    let caller = CallRunner::new(&backend, 1, CancelToken::default(), deadline);
-    let budget = CycleBudget { calls_per_cell: 8, depth, seed: Seed(1), inputs: &inputs };
+    let runner = CallRunner::new(&backend, 1, CancelToken::default(), deadline);
+    let options = CycleOptions { calls_per_cell: 8, depth, seed: Seed(1), input_settings: &inputs };
     let lines = SourceLineCache::new(repository.path());
-    let result = run(&plan, &surveyed.facts(), &caller, &budget, &lines, &mut ()).expect("a cycle");
+    let result =
+        run(&plan, &surveyed.facts(), &runner, &options, &lines, &mut ()).expect("a cycle");
     let calls = backend.calls.lock().expect("no panic").clone();
     (result, calls)
 }

@@ -141,7 +141,7 @@ impl<'a, 'p> Triage<'a, 'p> {
             candidates.iter().map(|(_, one)| rerun_call(&one.candidate.call)).collect();
         let jobs = candidates.iter().zip(&reruns);
         let jobs = jobs.map(|((_, queued), rerun)| phase.job(queued.cell, rerun.clone()));
-        let outcomes = phase.caller.with_grace().make(jobs.collect(), |position, outcome| {
+        let outcomes = phase.runner.for_reruns().make(jobs.collect(), |position, outcome| {
             let section = candidates[position].1.cell.section;
             observer.on_event(RunEvent::CallCompleted(CompletedCall {
                 section: &self.plan.sections[section].section.id,

@@ -92,7 +92,7 @@ pub(crate) fn repro_until(
 
 /// Makes reruns of one failure.
 pub(super) struct ReproAttempts<'a> {
-    caller: CallRunner<'a>,
+    runner: CallRunner<'a>,
     spec: SandboxSpec,
     oracle_context: OracleContext<'a>,
     failure: &'a Failure,
@@ -134,7 +134,7 @@ impl<'a> ReproAttempts<'a> {
             spec.module = None;
         }
         Ok(Self {
-            caller: CallRunner::new(backend, workers, cancel, deadline),
+            runner: CallRunner::new(backend, workers, cancel, deadline),
             spec,
             oracle_context: OracleContext::from_failing_call(section, &failure.call),
             failure,
@@ -184,7 +184,7 @@ impl<'a> ReproAttempts<'a> {
     }
 
     fn make(&self, jobs: Vec<CallJob>) -> Result<Vec<Outcome>, SandboxError> {
-        let outcomes = self.caller.make(jobs, |_, _| {})?;
+        let outcomes = self.runner.make(jobs, |_, _| {})?;
         outcomes.into_iter().collect::<Option<_>>().ok_or(SandboxError::Cancelled)
     }
 

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use menace_store::DecisionReport;
 use menace_track::stats::cold_start::ColdStartCurves;
-use menace_track::stats::evidence::DecisionVerdict;
+use menace_track::stats::evidence::DecisionAnswer;
 use menace_track::stats::forecast::{ForecastOptions, MetricForecast};
 use menace_track::stats::forecast_calibrator::{CalibrationError, ForecastCalibrator};
 use menace_track::stats::foresight::CollapsePrediction;
@@ -61,7 +61,7 @@ pub(super) struct DecisionInput<'d> {
     /// Which cycles this one compares with.
     pub comparison_key: &'d str,
     pub measurement: &'d CycleMeasurement,
-    pub score: &'d CycleEvaluation,
+    pub evaluation: &'d CycleEvaluation,
 }
 
 /// The decisions after a cycle.
@@ -70,7 +70,7 @@ pub(super) struct CycleDecisions {
     convergence: ConvergenceReport,
     /// Paths of modules to flag; empty after a cycle that was cut short.
     pub converged_modules: BTreeSet<String>,
-    /// Paths of modules that have reached their entropy ceiling; empty likewise.
+    /// Paths of modules that have reached their entropy cap; empty likewise.
     pub entropy_capped_modules: BTreeSet<String>,
     /// Further cycles of this run would not change its numbers.
     pub has_converged: bool,
@@ -101,16 +101,16 @@ impl DecisionInput<'_> {
         tracker: &mut Tracker,
         models: &DecisionModels,
     ) -> Result<CycleDecisions, CalibrationError> {
-        let CycleEvaluation { report, predictions, is_complete, .. } = self.score;
+        let CycleEvaluation { scores, predictions, is_breadth_complete, .. } = self.evaluation;
         let rules = rules::convergence_rules(self.request.settings);
         let convergence =
-            tracker.decide_convergence(&rules, report.modules.keys().map(String::as_str));
+            tracker.decide_convergence(&rules, scores.modules.keys().map(String::as_str));
         let forecast = tracker.forecast_roi(ForecastOptions::default());
-        let confidence = report.modules.keys();
+        let confidence = scores.modules.keys();
         let confidence =
             confidence.filter_map(|path| Some((path.clone(), tracker.module_confidence(path)?)));
         let flagged = |modules: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
-            modules.filter(|_| *is_complete).map(str::to_owned).collect()
+            modules.filter(|_| *is_breadth_complete).map(str::to_owned).collect()
         };
         let converged_modules = flagged(&mut convergence.converged_modules());
         let entropy_capped_modules = flagged(&mut convergence.entropy_capped_modules());
@@ -119,7 +119,7 @@ impl DecisionInput<'_> {
         let mut calibration = CalibrationState::default();
         let mut collapse = BTreeMap::new();
         let mut updated = UpdatedModels::default();
-        if *is_complete {
+        if *is_breadth_complete {
             (updated.calibration, calibration) =
                 self.calibrate(models.calibration.loaded().cloned(), &evidence)?;
             let mut foresight = models.foresight.loaded().cloned().unwrap_or_default();
@@ -131,9 +131,9 @@ impl DecisionInput<'_> {
         Ok(CycleDecisions {
             converged_modules,
             entropy_capped_modules,
-            has_converged: *is_complete && convergence.converged,
+            has_converged: *is_breadth_complete && convergence.converged,
             confidence: confidence.collect(),
-            bottlenecks: module_bottlenecks(report, &self.measurement.modules, history),
+            bottlenecks: module_bottlenecks(scores, &self.measurement.modules, history),
             evidence,
             calibration,
             collapse,
@@ -157,13 +157,13 @@ impl DecisionInput<'_> {
         &self,
         trackers: &mut ForesightTrackers,
     ) -> BTreeMap<String, CollapsePrediction> {
-        let modules = self.score.report.modules.iter();
+        let modules = self.evaluation.scores.modules.iter();
         let rois = modules.filter_map(|(path, one)| Some((path.clone(), one.roi_value()?)));
         let sample = StabilitySample {
             rois: rois.collect(),
             stress: self.measurement.stress,
             // The ROI of a module does not depend on which other modules are left out.
-            comparison_key: &self.request.sections_text,
+            sections_text: &self.request.sections_text,
         };
         foresight::record(trackers, &sample, self.cold_start_curves)
     }
@@ -174,7 +174,7 @@ impl DecisionInput<'_> {
         decisions: &CycleDecisions,
         models: &DecisionModels,
     ) -> Result<Vec<RunWarning>, RunError> {
-        if !self.score.is_complete {
+        if !self.evaluation.is_breadth_complete {
             return Ok(Vec::new());
         }
         let UpdatedModels { calibration, foresight } = &decisions.models;
@@ -195,9 +195,7 @@ impl CycleDecisions {
     /// The decisions as the report has them.
     pub(super) fn into_report(self, predictions: &MetricValues) -> DecisionReport {
         let mut convergence = self.convergence;
-        convergence
-            .modules
-            .retain(|_, decision| decision.verdict != DecisionVerdict::TooFewSamples);
+        convergence.modules.retain(|_, decision| decision.answer != DecisionAnswer::TooFewSamples);
         DecisionReport {
             convergence,
             forecast: self.forecast,
@@ -214,14 +212,14 @@ impl CycleDecisions {
 }
 
 fn module_bottlenecks(
-    report: &CycleScores,
+    scores: &CycleScores,
     modules: &[ModuleFacts],
     history: &RoiHistory,
 ) -> BTreeMap<String, Vec<RoiBottleneck>> {
     let severities: BTreeMap<&str, f64> =
         modules.iter().map(|module| (module.path.as_str(), module.severity)).collect();
     let mut bottlenecks = BTreeMap::new();
-    for (path, scored) in &report.modules {
+    for (path, scored) in &scores.modules {
         let Some(roi) = &scored.roi else { continue };
         let deltas = history.module_deltas.get(path).map(Vec::as_slice).unwrap_or_default();
         let risk = compute_risk(&scored.metrics, severities.get(path.as_str()).copied(), deltas);
@@ -236,6 +234,6 @@ fn converged_warning(modules: &BTreeSet<String>) -> Option<RunWarning> {
     if modules.is_empty() {
         return None;
     }
-    tracing::debug!("sandbox diminishing: {modules:?}");
+    tracing::debug!("converged modules: {modules:?}");
     Some(RunWarning::ModulesConverged(modules.iter().cloned().collect()))
 }

@@ -5,12 +5,12 @@ use menace_model::Seed;
 use menace_sandbox::SandboxError;
 use menace_scenario::ConfigError;
 use menace_scenario::input::RepositoryFacts;
-use menace_scenario::preset::{Preset, PresetValues};
+use menace_scenario::preset::{CallSettings, Preset};
 
 use super::RunRequest;
 use crate::calls::CallRunner;
 use crate::cycle::{
-    self, CycleBudget, CyclePlan, CycleResult, PlanRequest, RunObserver, SectionFilter,
+    self, CycleOptions, CyclePlan, CycleResult, PlanRequest, RunObserver, SectionFilter,
 };
 use crate::failure::SourceLineCache;
 use crate::survey::SurveyedAnalysis;
@@ -20,7 +20,7 @@ pub(super) struct CycleEngine<'e> {
     pub request: &'e RunRequest<'e>,
     pub surveyed: &'e SurveyedAnalysis<'e>,
     pub facts: &'e RepositoryFacts<'e>,
-    pub caller: &'e CallRunner<'e>,
+    pub runner: &'e CallRunner<'e>,
     pub lines: &'e SourceLineCache,
 }
 
@@ -32,13 +32,13 @@ impl<'e> CycleEngine<'e> {
         sections: &dyn SectionFilter,
     ) -> Result<CyclePlan<'e>, ConfigError> {
         let request = self.request;
-        let values = PresetValues::from_settings(request.settings);
+        let values = CallSettings::from_settings(request.settings);
         let plan_request = PlanRequest {
             presets,
             profiles: request.presets.profiles,
             keywords: request.keywords,
             settings: &values,
-            inputs: request.inputs,
+            input_settings: request.input_settings,
             recordings: &request.presets.recordings,
             seed,
             sections,
@@ -49,9 +49,9 @@ impl<'e> CycleEngine<'e> {
     pub(super) fn make_calls(
         &self,
         plan: &CyclePlan<'_>,
-        budget: &CycleBudget<'_>,
+        options: &CycleOptions<'_>,
         observer: &mut dyn RunObserver,
     ) -> Result<CycleResult, SandboxError> {
-        cycle::run(plan, self.facts, self.caller, budget, self.lines, observer)
+        cycle::run(plan, self.facts, self.runner, options, self.lines, observer)
     }
 }

@@ -77,7 +77,7 @@ impl HistoryStore {
         ModuleFlagsFile::new(&self.directory.join("roi.flags"))
     }
 
-    /// Modules that have reached their entropy ceiling.
+    /// Modules that have reached their entropy cap.
     pub(super) fn entropy_flags(&self) -> ModuleFlagsFile {
         ModuleFlagsFile::new(&self.directory.join("entropy.flags"))
     }
@@ -183,18 +183,18 @@ impl HistoryStore {
         (result, history)
     }
 
-    /// Flags modules that have converged or are complete. The hashes of their sources are stored
-    /// first: a module whose source changes is called again.
+    /// Flags modules that have converged or have reached their entropy cap. The hashes of their
+    /// sources are stored first: a module whose source changes is called again.
     pub(super) fn flag_modules(
         &mut self,
         repository: &Path,
         converged: &BTreeSet<String>,
-        complete: &BTreeSet<String>,
+        entropy_capped: &BTreeSet<String>,
     ) -> Result<Vec<RunWarning>, RunError> {
-        if converged.is_empty() && complete.is_empty() {
+        if converged.is_empty() && entropy_capped.is_empty() {
             return Ok(Vec::new());
         }
-        let flagged = converged.iter().chain(complete);
+        let flagged = converged.iter().chain(entropy_capped);
         let hashes = flagged.map(|path| (path.clone(), source_hash(repository, path).into()));
         let hashes: Vec<(String, serde_json::Value)> = hashes.collect();
         let (before, mut warnings) = self.read()?;
@@ -206,7 +206,9 @@ impl HistoryStore {
             sources.extend(hashes.iter().cloned());
         })?;
         warnings.extend(update_warnings);
-        for (file, modules) in [(self.roi_flags(), converged), (self.entropy_flags(), complete)] {
+        for (file, modules) in
+            [(self.roi_flags(), converged), (self.entropy_flags(), entropy_capped)]
+        {
             if !modules.is_empty() {
                 let notice = file.add(modules.iter().map(String::as_str))?;
                 warnings.extend(notice.map(RunWarning::from));

@@ -1,4 +1,4 @@
-//! Failures of earlier runs: which are new, which are still there, which are gone.
+//! Failures of earlier runs: which are still there, which are gone.
 //!
 //! A failure that this run did not find is checked with its reproducer: other inputs must not hide
 //! it, and a fixed one must not stay open.
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use menace_model::{Failure, FailureId};
 use menace_sandbox::SandboxError;
-use menace_store::{FailureRecord, FailureReport, Store, StoreResult};
+use menace_store::{Store, StoreResult};
 
 use super::RunRequest;
 use crate::cycle::CountedFailure;
@@ -23,41 +23,25 @@ pub(super) enum RecheckedFailure {
     Gone(FailureId),
 }
 
+/// The failures of earlier runs that are not gone.
 #[derive(Debug)]
-pub(super) struct KnownFailures(BTreeMap<FailureId, FailureRecord>);
+pub(super) struct KnownFailures(Vec<Failure>);
 
 impl KnownFailures {
     pub(super) fn read(store: &Store) -> StoreResult<Self> {
         let records = store.failures()?.into_iter();
-        Ok(Self(records.map(|record| (record.failure.id.clone(), record)).collect()))
+        let open = records.filter(|record| record.gone_ms.is_none());
+        Ok(Self(open.map(|record| record.failure).collect()))
     }
 
-    /// The failures of a cycle, with their numbers of occurrences, as the report has them.
-    pub(super) fn to_reports(
-        &self,
-        failures: &BTreeMap<FailureId, CountedFailure>,
-    ) -> Vec<FailureReport> {
-        let report = failures.iter().map(|(id, CountedFailure { failure, occurrences })| {
-            FailureReport::new(failure, *occurrences, self.is_new(id))
-        });
-        report.collect()
-    }
-
-    /// Whether no earlier run found it, or it was gone and is back.
-    fn is_new(&self, id: &FailureId) -> bool {
-        self.0.get(id).is_none_or(|record| record.gone_ms.is_some())
-    }
-
-    /// Reruns the selected open failures that this run has not found, one with each step of the
+    /// Reruns the selected failures that this run has not found, one with each step of the
     /// iterator.
     pub(super) fn recheck<'k>(
         &'k self,
         request: &'k RunRequest<'k>,
         found: &BTreeMap<FailureId, CountedFailure>,
     ) -> impl Iterator<Item = Result<RecheckedFailure, SandboxError>> + use<'k> {
-        let open = self.0.values().filter(|record| record.gone_ms.is_none());
-        let open = open.map(|record| &record.failure);
-        let missing: Vec<_> = open.filter(|one| !found.contains_key(&one.id)).collect();
+        let missing: Vec<_> = self.0.iter().filter(|one| !found.contains_key(&one.id)).collect();
         let selected = missing.into_iter().filter(|failure| is_selected(request, failure));
         selected.map(|failure| {
             let RunRequest { backend, analysis, cancel, deadline, .. } = request;

@@ -9,8 +9,8 @@ use std::path::Path;
 use menace_model::{Failure, FailureId, ScenarioSeverity, SectionId};
 use menace_track::{
     CallTally, CellMetrics, ConfirmedFailure, CycleMetrics, ExternalMeasurements, LineRanges,
-    MeasuredScenario, MeasuringInput, MetricValues, ModuleFacts, RiskFlag, RoiProfile, TalliedCell,
-    Tracker, compute_roi, find_risk_flags, measure_cycle,
+    MeasuredScenario, MeasuringInput, MetricValues, ModuleFacts, Risk, RoiProfile, TalliedCell,
+    Tracker, compute_roi, find_risks, measure_cycle,
 };
 
 use super::synergy::text_synergy;
@@ -21,8 +21,8 @@ use crate::cycle::{
 };
 use crate::metrics::{MetricHistory, PluginInput, PluginMetrics, PluginPrediction};
 
-/// Forecasts of plugins are stored under names with this prefix: those without it are the panel's,
-/// whose errors determine its reliability.
+/// Forecasts of plugins are stored under names with this prefix. Forecasts without it come from the
+/// predictor panel, and their errors determine how reliable the panel is.
 pub(super) const PLUGIN_PREFIX: &str = "plugin:";
 
 /// The metrics of a cycle, and the data they were computed from.
@@ -37,7 +37,7 @@ pub(super) struct CycleMeasurement {
     pub metrics: CycleMetrics,
     /// The sources of the sections that shared a run, as one text.
     pub text_synergy: MetricValues,
-    pub risks: Vec<RiskFlag>,
+    pub risks: Vec<Risk>,
     /// Forecasts that metric plugins recorded.
     pub plugin_predictions: Vec<PluginPrediction>,
     /// Share of the lines of sections that some call reached.
@@ -56,15 +56,15 @@ pub(super) fn measure(
     before: &Tracker,
 ) -> CycleMeasurement {
     let all_failures: Vec<ConfirmedFailure> =
-        result.failures.values().map(|known| confirmed_failure(&known.failure)).collect();
+        result.failures.values().map(|counted| confirmed_failure(&counted.failure)).collect();
     let CollectedExtras { joules, custom, predictions, text_synergy } = collected;
     let extras = ExternalMeasurements { custom, ..external_measurements(joules, before) };
     let mut metrics = parts.measure(&request.scoring.profile, &extras);
     let MeasuringData { scenarios, modules, cells, .. } = parts;
     CycleMeasurement {
-        line_coverage: line_coverage(&modules, &cells, &result.reached),
+        line_coverage: line_coverage(&modules, &cells, &result.reached_lines),
         stress: mean(plan.scenarios.iter().map(stress)),
-        risks: find_risk_flags(&modules, &scenarios, &cells, &all_failures),
+        risks: find_risks(&modules, &scenarios, &cells, &all_failures),
         scenarios,
         modules,
         cells,
@@ -263,7 +263,7 @@ fn counted_failures(result: &CycleResult) -> Vec<ConfirmedFailure> {
         result.depth != DepthCompletion::Cut || !result.beyond_breadth.contains(id)
     };
     let counted = result.failures.iter().filter(|(id, _)| counts(id));
-    counted.map(|(_, known)| confirmed_failure(&known.failure)).collect()
+    counted.map(|(_, counted)| confirmed_failure(&counted.failure)).collect()
 }
 
 /// All cells in a fixed order, imports first.
@@ -292,9 +292,9 @@ fn tallied_cells(
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.scenario == 0) {
             firsts.entry(cell.section.path().to_owned()).or_insert(at);
         }
-        for (file, lines) in &result.reached {
+        for (file, lines) in &result.reached_lines {
             if let Some(&at) = firsts.get(file) {
-                cells[at].tally.covered.entry(file.clone()).or_default().merge(lines);
+                cells[at].tally.reached_lines.entry(file.clone()).or_default().merge(lines);
             }
         }
     }
@@ -330,7 +330,7 @@ fn line_coverage(
     let mut reached: BTreeMap<&str, LineRanges> =
         beyond_cells.iter().map(|(file, lines)| (file.as_str(), lines.clone())).collect();
     for cell in cells {
-        for (file, lines) in &cell.tally.covered {
+        for (file, lines) in &cell.tally.reached_lines {
             reached.entry(file).or_default().merge(lines);
         }
     }

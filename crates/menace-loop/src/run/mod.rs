@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `session` | the cycles, one after the other; calls the steps below |
+//! | `cycle_loop` | the cycles, one after the other; calls the steps below |
 //! | `engine` | plans a cycle and makes its calls |
 //! | `recorder` | stores calls while they are made |
 //! | `known_failures` | checks failures of earlier runs again |
@@ -20,6 +20,7 @@
 //! Invariant: each cycle is added to the history once and in order, even if several runs use the
 //! data directory.
 
+mod cycle_loop;
 mod decide;
 mod engine;
 mod history;
@@ -30,7 +31,6 @@ mod presets;
 mod recorder;
 mod score;
 mod scoring_config;
-mod session;
 mod signatures;
 mod summary;
 mod synergy;
@@ -55,11 +55,11 @@ use crate::failure::SourceLineCache;
 use crate::metrics::MetricPlugins;
 use crate::survey::SurveyedAnalysis;
 
+use cycle_loop::CycleLoop;
 use engine::CycleEngine;
 use history::HistoryStore;
 use known_failures::KnownFailures;
 use persist::MetricArchive;
-use session::RunSession;
 use warnings::WarningLog;
 
 pub use decide::{CALIBRATION_FILE, ColdStartFileError, calibrated};
@@ -77,7 +77,7 @@ pub struct RunRequest<'a> {
     pub settings: &'a Settings,
     pub presets: &'a PresetSelection<'a>,
     pub keywords: &'a KeywordProfiles,
-    pub inputs: &'a InputSettings,
+    pub input_settings: &'a InputSettings,
     pub scoring: &'a ScoringConfig,
     pub plugins: Option<&'a MetricPlugins>,
     pub sections: &'a dyn SectionFilter,
@@ -153,11 +153,11 @@ pub fn run(
         started_ms: now_ms(),
         settings: settings_json(request),
     })?;
-    let caller =
+    let runner =
         CallRunner::new(request.backend, request.workers, request.cancel.clone(), request.deadline);
     let engine =
-        CycleEngine { request, surveyed: &surveyed, facts: &facts, caller: &caller, lines: &lines };
-    let mut session = RunSession {
+        CycleEngine { request, surveyed: &surveyed, facts: &facts, runner: &runner, lines: &lines };
+    let mut cycles = CycleLoop {
         request,
         engine,
         known,
@@ -168,14 +168,14 @@ pub fn run(
         observer,
         warnings,
     };
-    let finished = session.run_cycles()?;
-    session.finish(finished, started)
+    let finished = cycles.run_cycles()?;
+    cycles.finish(finished, started)
 }
 
 /// The absolute path of the repository. Fails when the data directory belongs to another repository
 /// that still exists; one that does not exist any more was moved.
 fn check_repository(request: &RunRequest<'_>, store: &Store) -> Result<String, RunError> {
-    let path = request.repository.canonicalize();
+    let path = menace_files::resolve_named_path(request.repository);
     let path = path.unwrap_or_else(|_| request.repository.to_owned()).display().to_string();
     match store.latest_run()? {
         Some(last) if last.repository != path && Path::new(&last.repository).is_dir() => {

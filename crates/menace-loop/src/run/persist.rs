@@ -9,7 +9,7 @@ use menace_store::{
     CellKey, CellRecord, MetricMeasurement, MetricsDatabase, ModuleRecord, RunId, RunWriter,
     ScenarioRecord, SectionRecord, StoreResult, SynergyHistory,
 };
-use menace_track::{CycleScores, MetricValues, RiskFlag, ScoredMetrics};
+use menace_track::{CycleScores, MetricValues, Risk, ScoredMetrics};
 use menace_track::{compute_roi, hash_signature};
 
 use super::decide::{CycleDecisions, DecisionInput, DecisionModels};
@@ -46,7 +46,7 @@ impl MetricArchive {
     }
 
     /// Adds the metrics of a whole cycle.
-    pub(super) fn append(&mut self, cycle: u32, report: &CycleScores) -> Result<(), RunError> {
+    pub(super) fn append(&mut self, cycle: u32, scores: &CycleScores) -> Result<(), RunError> {
         let at_ms = now_ms();
         let mut measurements = Vec::new();
         let mut add = |scenario: &str, module: &str, metrics: &MetricValues| {
@@ -60,17 +60,17 @@ impl MetricArchive {
                 value: Some(value),
             }));
         };
-        add("", "", &report.run.metrics);
-        for (name, scored) in &report.scenarios {
+        add("", "", &scores.run.metrics);
+        for (name, scored) in &scores.scenarios {
             add(name, "", &scored.metrics);
         }
-        for (path, scored) in &report.modules {
+        for (path, scored) in &scores.modules {
             add("", path, &scored.metrics);
         }
-        for (name, synergy) in &report.scenario_synergy {
+        for (name, synergy) in &scores.scenario_synergy {
             add(name, "", &synergy.metrics);
         }
-        if let Some(synergy) = &report.synergy {
+        if let Some(synergy) = &scores.synergy {
             add("", "", &synergy.metrics);
             self.synergy.append(&[metric_map(&synergy.metrics)])?;
         }
@@ -97,7 +97,7 @@ impl DecidedCycle<'_> {
         archive: &mut MetricArchive,
         writer: &RunWriter,
     ) -> Result<Vec<RunWarning>, RunError> {
-        let DecisionInput { request, cycle, score, .. } = self.input;
+        let DecisionInput { request, cycle, evaluation, .. } = self.input;
         let CycleDecisions { converged_modules, entropy_capped_modules, .. } = self.decisions;
         let mut warnings =
             history.flag_modules(request.repository, converged_modules, entropy_capped_modules)?;
@@ -105,8 +105,8 @@ impl DecidedCycle<'_> {
         self.write_rows(writer)?;
         // A cycle that was ended early is not comparable with others, and is not in the history
         // either.
-        if score.is_complete {
-            archive.append(cycle, &score.report)?;
+        if evaluation.is_breadth_complete {
+            archive.append(cycle, &evaluation.scores)?;
         }
         let elapsed: Duration = history.take_elapsed() + began.elapsed();
         tracing::debug!(histories_ms = elapsed.as_secs_f64() * 1e3, "histories are written");
@@ -119,8 +119,8 @@ impl DecidedCycle<'_> {
     fn write_rows(&self, writer: &RunWriter) -> StoreResult<()> {
         self.write_cells(writer)?;
         self.write_sections(writer)?;
-        let DecisionInput { cycle, measurement, score, .. } = self.input;
-        for (path, scored) in &score.report.modules {
+        let DecisionInput { cycle, measurement, evaluation, .. } = self.input;
+        for (path, scored) in &evaluation.scores.modules {
             let risks = module_risks(&measurement.risks, path);
             writer.record_module(ModuleRecord {
                 cycle,
@@ -132,7 +132,7 @@ impl DecidedCycle<'_> {
                 risk_flags: serde_json::to_value(risks).unwrap_or_default(),
             })?;
         }
-        for (name, scored) in &score.report.scenarios {
+        for (name, scored) in &evaluation.scores.scenarios {
             writer.record_scenario(ScenarioRecord {
                 cycle,
                 scenario: name.clone(),
@@ -142,9 +142,9 @@ impl DecidedCycle<'_> {
                 metrics: metric_map(&scored.metrics),
             })?;
         }
-        for known in self.result.failures.values().filter(|known| known.occurrences > 1) {
+        for counted in self.result.failures.values().filter(|counted| counted.occurrences > 1) {
             // The first occurrence was stored when it was confirmed.
-            writer.record_failure(&known.failure, now_ms(), known.occurrences - 1)?;
+            writer.record_failure(&counted.failure, now_ms(), counted.occurrences - 1)?;
         }
         writer.flush()
     }
@@ -169,7 +169,7 @@ impl DecidedCycle<'_> {
 
     fn write_sections(&self, writer: &RunWriter) -> StoreResult<()> {
         for planned in &self.plan.sections {
-            let scored = self.input.score.report.sections.get(&planned.section.id);
+            let scored = self.input.evaluation.scores.sections.get(&planned.section.id);
             writer.record_section(SectionRecord {
                 cycle: self.input.cycle,
                 section: planned.section.id.clone(),
@@ -195,7 +195,7 @@ impl DecidedCycle<'_> {
     }
 }
 
-pub(super) fn module_risks<'r>(risks: &'r [RiskFlag], module: &str) -> Vec<&'r RiskFlag> {
+pub(super) fn module_risks<'r>(risks: &'r [Risk], module: &str) -> Vec<&'r Risk> {
     risks.iter().filter(|flag| flag.module == module).collect()
 }
 

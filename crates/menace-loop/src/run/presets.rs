@@ -37,12 +37,12 @@ pub(super) fn fingerprints(scenarios: &[PlannedScenario]) -> BTreeMap<String, St
 
 /// Removes the deltas of scenarios that had another preset before.
 pub(super) fn clear_changed_deltas(
-    report: &mut CycleScores,
+    scores: &mut CycleScores,
     history: &RoiHistory,
     fingerprints: &BTreeMap<String, String>,
 ) {
     let stored = history.extra_fields.get(PRESETS_KEY);
-    for (name, scored) in &mut report.scenarios {
+    for (name, scored) in &mut scores.scenarios {
         let before = stored.and_then(|stored| stored.get(name)).and_then(Value::as_str);
         // Histories of older versions have no fingerprints.
         if before.is_some_and(|before| fingerprints.get(name).is_none_or(|now| now != before)) {
@@ -73,11 +73,11 @@ mod tests {
     fn a_scenario_under_another_preset_has_no_delta() {
         let mut history = RoiHistory::default();
         let delta = |history: &RoiHistory, fingerprint: &str| {
-            let scored = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
-            let scenarios = BTreeMap::from([("random_1".to_owned(), scored)]);
-            let mut report = CycleScores { scenarios, ..CycleScores::default() };
-            clear_changed_deltas(&mut report, history, &with_fingerprint(fingerprint));
-            report.scenarios["random_1"].roi_delta
+            let random = ScoredMetrics { roi_delta: Some(0.1), ..ScoredMetrics::default() };
+            let scenarios = BTreeMap::from([("random_1".to_owned(), random)]);
+            let mut scores = CycleScores { scenarios, ..CycleScores::default() };
+            clear_changed_deltas(&mut scores, history, &with_fingerprint(fingerprint));
+            scores.scenarios["random_1"].roi_delta
         };
         assert_eq!(delta(&history, "a"), Some(0.1), "no fingerprint is stored yet");
         record(&mut history, &with_fingerprint("a"));

@@ -32,19 +32,19 @@ pub(super) struct CycleEntry<'c> {
     /// Which cycles this one compares with, see [`build_comparison_key`].
     pub comparison_key: &'c str,
     /// Whether the deadline ended at most the depth phase early.
-    pub is_complete: bool,
+    pub is_breadth_complete: bool,
 }
 
 /// ROI, synergy and discrepancies of a cycle.
 #[derive(Debug)]
 pub(super) struct CycleEvaluation {
-    pub report: CycleScores,
+    pub scores: CycleScores,
     pub discrepancies: Vec<CycleDiscrepancy>,
     /// `pred_<metric>` for the next cycle.
     pub predictions: MetricValues,
     /// Whether the deadline ended at most the depth phase early, so that the cycle is comparable
     /// with others.
-    pub is_complete: bool,
+    pub is_breadth_complete: bool,
 }
 
 /// Names the sections of a cycle. Cycles compare when these are equal: the same selection, and
@@ -67,27 +67,32 @@ impl CycleEntry<'_> {
             comparison::has_same_sections(tracker.history(), self.comparison_key);
         let earlier = comparison::remove_incomparable(tracker.history_mut(), self.comparison_key);
         let discrepancies = self.find_discrepancies(tracker);
-        let mut report = self.score(tracker, discrepancies.len());
-        if !self.is_complete || !has_same_sections {
-            clear_deltas(&mut report);
+        let mut scores = self.score(tracker, discrepancies.len());
+        if !self.is_breadth_complete || !has_same_sections {
+            clear_deltas(&mut scores);
         } else if !has_same_modules {
             // Other modules take part: figures of single modules and sections are comparable, sums
             // are not.
-            for scored in report.scenarios.values_mut().chain([&mut report.run]) {
+            for scored in scores.scenarios.values_mut().chain([&mut scores.run]) {
                 scored.roi_delta = None;
             }
         }
         let fingerprints = presets::fingerprints(&self.plan.scenarios);
-        presets::clear_changed_deltas(&mut report, tracker.history(), &fingerprints);
-        if self.is_complete {
-            self.add_to_history(tracker, &report, &fingerprints);
+        presets::clear_changed_deltas(&mut scores, tracker.history(), &fingerprints);
+        if self.is_breadth_complete {
+            self.add_to_history(tracker, &scores, &fingerprints);
         }
         let predictions = tracker.predict_all_metrics(&tracker.predictor_panel());
-        if self.is_complete {
+        if self.is_breadth_complete {
             comparison::record_start(tracker.history_mut(), self.comparison_key, &earlier);
         }
         comparison::restore(tracker.history_mut(), earlier);
-        CycleEvaluation { report, discrepancies, predictions, is_complete: self.is_complete }
+        CycleEvaluation {
+            scores,
+            discrepancies,
+            predictions,
+            is_breadth_complete: self.is_breadth_complete,
+        }
     }
 
     fn find_discrepancies(&self, tracker: &Tracker) -> Vec<CycleDiscrepancy> {
@@ -109,8 +114,8 @@ impl CycleEntry<'_> {
         let failures = self.shared_run.map_or(0, |shared| shared.failures.len());
         let mut metrics = metrics.clone();
         metrics.run.set(DISCREPANCY_COUNT, (discrepancies + failures) as f64);
-        let mut report = score_cycle(&metrics, modules, self.profile, tracker);
-        let Some(shared_run) = self.shared_run else { return report };
+        let mut scores = score_cycle(&metrics, modules, self.profile, tracker);
+        let Some(shared_run) = self.shared_run else { return scores };
         let measurement = SynergyMeasurement {
             shared_run,
             plan: self.plan,
@@ -124,20 +129,20 @@ impl CycleEntry<'_> {
         // A projected difference: the projection of the differences so far.
         let projected = tracker.project_metric("synergy_profitability");
         synergy.metrics.set("synergy_projected_lucrativity", projected);
-        report.synergy = Some(synergy);
-        report.scenario_synergy = measurement.measure_scenarios();
-        report
+        scores.synergy = Some(synergy);
+        scores.scenario_synergy = measurement.measure_scenarios();
+        scores
     }
 
     fn add_to_history(
         &self,
         tracker: &mut Tracker,
-        report: &CycleScores,
+        scores: &CycleScores,
         fingerprints: &BTreeMap<String, String>,
     ) {
         // Before the update: compares the predictions for this cycle with its metrics.
-        tracker.compare_predictions(&tracker.predictor_panel(), report);
-        tracker.update(report);
+        tracker.compare_predictions(&tracker.predictor_panel(), scores);
+        tracker.update(scores);
         presets::record(tracker.history_mut(), fingerprints);
         self.signatures.record(tracker);
         for prediction in &self.measurement.plugin_predictions {
@@ -149,12 +154,12 @@ impl CycleEntry<'_> {
             }
         }
         tracker.record_resources(&used_resources(&self.measurement.cells));
-        tracker.record_source_changes(&self.measurement.modules, report);
+        tracker.record_source_changes(&self.measurement.modules, scores);
     }
 }
 
-fn clear_deltas(report: &mut CycleScores) {
-    let CycleScores { run, modules, sections, scenarios, .. } = report;
+fn clear_deltas(scores: &mut CycleScores) {
+    let CycleScores { run, modules, sections, scenarios, .. } = scores;
     let parts = modules.values_mut().chain(sections.values_mut()).chain(scenarios.values_mut());
     for scored in parts.chain([run]) {
         scored.roi_delta = None;

@@ -6,24 +6,24 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use menace_model::{SectionId, TargetKind, Verdict};
+use menace_model::{FailureId, SectionId, TargetKind, Verdict};
 use menace_scenario::preset::{MissingScenariosError, Preset, find_scenario_gaps};
 use menace_store::{
     CoverageReport, DecisionReport, FailureReport, ImportFailureReport, ModuleScoreReport,
-    REPORT_VERSION, RunReport, RunStatus, ScenarioReport, SkippedStage, SkippedStageReport,
-    UncallableSectionReport,
+    REPORT_VERSION, RunReport, RunStatus, RunWriter, ScenarioReport, SkippedStage,
+    SkippedStageReport, UncallableSectionReport,
 };
-use menace_track::{RiskFlag, ScoredMetrics};
+use menace_track::{Risk, ScoredMetrics};
 
 use super::decide::{CycleDecisions, PilotResults};
 use super::history::{LeftOutModule, ModuleScore};
-use super::known_failures::KnownFailures;
 use super::measure::CycleMeasurement;
 use super::persist::{metric_map, module_risks};
 use super::score::CycleEvaluation;
 use super::{RunError, RunRequest};
 use crate::cycle::{
-    CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork, only_first_is_baseline,
+    CountedFailure, CyclePlan, CycleResult, ImportFailure, MissingPackage, SkippedWork,
+    only_first_is_baseline,
 };
 
 /// The cycles of a run that are over.
@@ -56,8 +56,8 @@ struct CycleTotals {
 /// The part of the last cycle that the report shows.
 #[derive(Debug)]
 struct CycleDetails {
-    score: CycleEvaluation,
-    risks: Vec<RiskFlag>,
+    evaluation: CycleEvaluation,
+    risks: Vec<Risk>,
     line_coverage: f64,
     /// Calls by scenario name.
     scenario_calls: BTreeMap<String, u64>,
@@ -80,7 +80,7 @@ pub(super) struct ScoredCycle {
     /// The result without its cells, which the measurement has.
     pub result: CycleResult,
     pub measurement: CycleMeasurement,
-    pub score: CycleEvaluation,
+    pub evaluation: CycleEvaluation,
     pub decisions: CycleDecisions,
 }
 
@@ -113,8 +113,8 @@ impl ScoredCycle {
     }
 
     /// Reduces the cycle to the parts that the report needs, since its cells are too many to keep.
-    pub(super) fn reduce(self, plan: &CyclePlan<'_>, known: &KnownFailures) -> FinishedCycle {
-        let Self { result, measurement, score, decisions } = self;
+    pub(super) fn reduce(self, plan: &CyclePlan<'_>, writer: &RunWriter) -> FinishedCycle {
+        let Self { result, measurement, evaluation, decisions } = self;
         let sections = plan.sections.iter().map(|planned| planned.section.id.clone());
         let uncallable = plan.uncallable.iter().map(|one| one.section.clone());
         let cells = measurement.cells.iter();
@@ -127,7 +127,7 @@ impl ScoredCycle {
             calls: result.calls,
             timing_calls: result.timing_calls,
             verdicts: result.verdicts,
-            failures: known.to_reports(&result.failures),
+            failures: report_failures(&result.failures, writer),
             skipped_stages: result.skipped_stages,
             converged_modules: decisions.converged_modules.clone(),
         };
@@ -139,8 +139,8 @@ impl ScoredCycle {
         }
         let shared_run_failures = result.shared_run.map(|shared| shared.failures);
         let details = CycleDetails {
-            decisions: decisions.into_report(&score.predictions),
-            score,
+            decisions: decisions.into_report(&evaluation.predictions),
+            evaluation,
             risks: measurement.risks,
             line_coverage: measurement.line_coverage,
             scenario_calls,
@@ -174,14 +174,15 @@ impl FinishedCycles {
     }
 
     /// `None` if no cycle called anything.
-    pub(super) fn last_score(&self) -> Option<&CycleEvaluation> {
-        self.last.as_ref().map(|last| &last.score)
+    pub(super) fn last_evaluation(&self) -> Option<&CycleEvaluation> {
+        self.last.as_ref().map(|last| &last.evaluation)
     }
 
     /// Removes the modules that the last cycle called before they were flagged.
     pub(super) fn retain_uncalled(&self, mut modules: Vec<LeftOutModule>) -> Vec<LeftOutModule> {
         modules.retain(|module| {
-            let scored = self.last_score().and_then(|last| last.report.modules.get(&module.path));
+            let scored =
+                self.last_evaluation().and_then(|last| last.scores.modules.get(&module.path));
             scored.and_then(ScoredMetrics::roi_value).is_none()
         });
         modules
@@ -322,6 +323,17 @@ impl RunSummary {
     }
 }
 
+/// The failures of a cycle, with their numbers of occurrences.
+pub(super) fn report_failures(
+    failures: &BTreeMap<FailureId, CountedFailure>,
+    writer: &RunWriter,
+) -> Vec<FailureReport> {
+    let reports = failures.iter().map(|(id, CountedFailure { failure, occurrences })| {
+        FailureReport::new(failure, *occurrences, writer.is_new(id))
+    });
+    reports.collect()
+}
+
 /// New ones first, then by section.
 fn sort_failures(failures: BTreeMap<String, FailureReport>) -> Vec<FailureReport> {
     let mut reports: Vec<FailureReport> = failures.into_values().collect();
@@ -340,7 +352,7 @@ fn missing_package(MissingPackage { module, package }: MissingPackage) -> Import
 
 fn skipped_stage((kind, skipped): (SkippedStage, SkippedWork)) -> SkippedStageReport {
     let SkippedWork { count, ids } = skipped;
-    SkippedStageReport { kind, sections: count, ids: ids.into_iter().collect() }
+    SkippedStageReport { kind, count, ids: ids.into_iter().collect() }
 }
 
 fn left_out_module(LeftOutModule { path, last_score }: LeftOutModule) -> Option<ModuleScoreReport> {
@@ -362,7 +374,7 @@ fn add_last_cycle(
     converged_modules: &BTreeSet<String>,
     borderline: PilotResults,
 ) {
-    let scores = &last.score.report;
+    let scores = &last.evaluation.scores;
     report.coverage.lines = last.line_coverage;
     report.roi = scores.run.roi_value();
     report.roi_delta = scores.run.roi_delta;
@@ -397,20 +409,20 @@ fn add_last_cycle(
     if let Some(synergy) = &scores.synergy {
         report.synergy = metric_map(&synergy.metrics);
     }
-    let discrepancies = last.score.discrepancies.iter();
+    let discrepancies = last.evaluation.discrepancies.iter();
     let discrepancies = discrepancies.map(|one| format!("{}: {}", one.subject, one.sentence));
     report.discrepancies = last.shared_run_failures.into_iter().chain(discrepancies).collect();
     report.decisions = Some(DecisionReport {
-        borderline: borderline.candidates,
+        borderline: borderline.modules,
         borderline_evidence: borderline.evidence,
         ..last.decisions
     });
 }
 
 /// `add: 2 of 8 calls went wrong`.
-fn describe_risk(flag: &RiskFlag) -> String {
-    let reasons = flag.reasons.join("; ");
-    match &flag.section {
+fn describe_risk(risk: &Risk) -> String {
+    let reasons = risk.reasons.join("; ");
+    match &risk.section {
         Some(section) => format!("{}: {reasons}", section.qualname()),
         None => reasons,
     }

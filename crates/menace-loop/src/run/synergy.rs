@@ -99,7 +99,7 @@ impl SynergyMeasurement<'_> {
     /// Share of the sections' lines that were reached.
     fn coverage(&self, cells: &[(usize, &CallTally)], sections: &BTreeSet<usize>) -> Option<f64> {
         let mut reached: BTreeMap<&str, LineRanges> = BTreeMap::new();
-        for (file, lines) in cells.iter().flat_map(|(_, tally)| &tally.covered) {
+        for (file, lines) in cells.iter().flat_map(|(_, tally)| &tally.reached_lines) {
             reached.entry(file).or_default().merge(lines);
         }
         let lines = sections.iter().flat_map(|&at| {

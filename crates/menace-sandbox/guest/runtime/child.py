@@ -7,7 +7,7 @@ object touched here is a page to copy.
 
 from __future__ import annotations
 
-from _signal import SIG_SETMASK, pthread_sigmask
+from _signal import SIG_IGN, SIG_SETMASK, SIGCHLD, pthread_sigmask, signal
 from posix import _exit, chdir, close, getpid, setsid
 
 from describe.report import (
@@ -39,8 +39,8 @@ def serve_call(zygote: Zygote, warms_fork: bool | None) -> None:
     try:
         setsid()
         close(zygote.control)
-        if zygote.fork_hooks and zygote.fingerprint.report_changes():
-            _exit(EXIT_NO_REPORT)
+        if zygote.ignores_children:
+            signal(SIGCHLD, SIG_IGN)
         for file in zygote.devices:
             file.separate(zygote.notes)
         if warms_fork:
@@ -48,6 +48,11 @@ def serve_call(zygote: Zygote, warms_fork: bool | None) -> None:
             zygote.warm_up(zygote, 1)
         call = Wire(zygote.call_socket).receive()
         close(zygote.call_socket)
+        if zygote.fork_hooks.are_back():
+            zygote.fingerprint.report("a function that runs in each fork")
+            _exit(EXIT_NO_REPORT)
+        if zygote.has_unforkable_state and zygote.fingerprint.report_changes():
+            _exit(EXIT_NO_REPORT)
         # A request without one of the keys ends the process.
         description_limits = call["description_limits"]
         call["description_limits"] = description_limits = (
@@ -88,10 +93,25 @@ def _enter_call(zygote: Zygote, call: dict) -> None:
     enter_directory(zygote, call["cwd"])
     for file in zygote.files:
         file.separate(zygote.notes)
+    _run_fork_hooks(zygote)
     if zygote.state.threads:
         # Some versions of Python still count threads that remained in the parent.
         zygote.state.threads = zygote.count_threads()
     zygote.seeding.start(call["seed"])
+
+
+def _run_fork_hooks(zygote: Zygote) -> None:
+    """Runs what the import registered for forks; a call whose harness it changes is not made."""
+    hooks = zygote.fork_hooks
+    if not hooks.registered[0] and not hooks.registered[1]:
+        hooks.restore()
+        return
+    progress = CallProgress()
+    run(zygote, progress, hooks.run, {})
+    if hooks.foreign and zygote.fingerprint.report_changes():
+        _exit(EXIT_NO_REPORT)
+    zygote.notes = progress.notes
+    zygote.kept_alive = progress.kept_alive
 
 
 def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:

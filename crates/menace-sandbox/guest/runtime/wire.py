@@ -1,4 +1,4 @@
-"""Frames on the control socket: `MNC1`, a little-endian u32 length, a marshalled dictionary.
+"""Frames on the control socket: `MNC2`, a little-endian u32 length, a marshalled dictionary.
 
 `zygote` interprets them. Invariant: when init is gone or a frame is invalid, the process ends.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from marshal import dumps, loads
 from posix import _exit, read, write
 
-MAGIC = b"MNC1"
+MAGIC = b"MNC2"
 MAX_FRAME_BYTES = 16 << 20
 EXIT_INIT_GONE = 0
 EXIT_INVALID_FRAME = 71

@@ -1,8 +1,9 @@
 """Serves init: sets up, imports the module once, then forks for each call.
 
-`child` runs the calls. Invariants: between two frames this process runs none of the guest's code,
-so that every fork starts from the same state; and neither its working directory nor an open file
-is the guest's, so that no call finds files of another through `/proc`.
+`child` runs the calls. Invariants: once the import has ended this process runs none of the guest's
+code, so that every fork starts from the same state; neither its working directory nor an open file
+is the guest's, so that no call finds files of another through `/proc`; and a call that has ended
+is reaped only when init has read from the kernel how it ended.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import resource
 import sys
 from _signal import SIG_DFL, SIG_IGN, SIGCHLD, getsignal, signal
 from _thread import _count
-from errno import EAGAIN, EPERM
+from errno import EAGAIN, ECHILD, EPERM
 from posix import _exit, chdir, fork, getppid, kill, wait4, waitpid, write
 
 from describe.report import with_default_limits
 from runtime.call import CallProgress, import_module
 from runtime.child import enter_directory, publish, run, serve_call
-from runtime.fork_hooks import watch_hooks
+from runtime.fork_hooks import ForkHooks
 from runtime.fork_limit import patch_fork
 from runtime.guest_mode import GuestMode
 from runtime.import_hooks import ImportHooks
@@ -51,7 +52,6 @@ IMPORT_ROUNDS = 2
 # Freed when the guest has used up its memory, so that the report can still be written. `bytes` of
 # zeros take no memory until they are written to.
 RESERVE = 8 << 20
-MAX_NAMED_HOOKS = 8
 _freeze = gc.freeze
 _modules = sys.modules
 _Usage = resource.struct_rusage
@@ -95,6 +95,7 @@ class Zygote:
         streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes: list = []
+        self.kept_alive: list = []
         self.output = {number: identity(number) for number in (1, 2)}
         # What each call reopens: files, in its own overlay, and devices, which need none.
         self.files: list = []
@@ -107,8 +108,10 @@ class Zygote:
         self.preload_error: BaseException | None = None
         self.count_threads = _count
         self.before_import: InterpreterSnapshot | None = None
-        self.fork_hooks: list = []
+        self.fork_hooks: ForkHooks | None = None
         self.ignores_children = False
+        # A thread of the import may change this process at any time.
+        self.has_unforkable_state = False
         self.fingerprint: Fingerprint | None = None
         self.event_loop: type[EventLoop] | None = None
         self.description_limits: dict | None = None
@@ -121,6 +124,7 @@ class Zygote:
             "path": self.set_import_path,
             "import": self.import_guest,
             "fork_ahead": self.fork_ahead,
+            "reap": self.reap,
             "sweep": self.sweep,
         }
 
@@ -144,7 +148,7 @@ class Zygote:
         self.audit = self.mode.audit = Audit(allowed_read, message["allowed_write"], self.mailbox)
         self.audit.install()
         patch_fork(self.mailbox.report_refused_fork)
-        watch_hooks(self.fork_hooks)
+        self.fork_hooks = ForkHooks()
         self.state = self.before_import = InterpreterSnapshot(self.mode.recursion_limit)
         self.description_limits = with_default_limits(message["description_limits"], self.mailbox)
         self.devices, _ = find_reopenable((0,))
@@ -188,11 +192,13 @@ class Zygote:
             from runtime.event_loop import EventLoop
 
             self.event_loop = EventLoop
-        if self.fork_hooks:
-            named = ", ".join(self.fork_hooks[:MAX_NAMED_HOOKS])
+        self.fork_hooks.take()
+        if self.fork_hooks.foreign:
+            named = self.fork_hooks.describe_foreign()
             self.notes.append("its import runs code in each fork: " + named)
         files, shared = find_reopenable(filter(self.may_be_from_import, all_open()))
         unforkable = find_unforkable(self.before_import.threads, shared, self.mailbox)
+        self.has_unforkable_state = len(unforkable) > 0
         self.ignores_children = getsignal(SIGCHLD) is SIG_IGN
         self.devices = [file for file in files if file.is_device]
         self.files = [file for file in files if not file.is_device]
@@ -203,6 +209,9 @@ class Zygote:
         self.state = InterpreterSnapshot(
             self.mode.recursion_limit, (self.control, self.call_socket)
         )
+        if self.ignores_children:
+            # The kernel would keep no exit status. Each call ignores them again.
+            signal(SIGCHLD, SIG_DFL)
         self.audit.forget()
         if self.reserve is None:
             self.reserve = bytes(RESERVE)
@@ -217,9 +226,7 @@ class Zygote:
         return number not in self.output or self.output[number] != identity(number)
 
     def fork_ahead(self, message: dict) -> None:
-        """Forks ahead of the next call, and waits until that call has ended."""
-        if self.ignores_children:
-            signal(SIGCHLD, SIG_IGN)
+        """Forks ahead of the next call."""
         try:
             pid = fork()
         except OSError as error:
@@ -227,10 +234,10 @@ class Zygote:
             return
         if pid == 0:
             serve_call(self, message.get("warms_fork"))
-        if self.ignores_children:
-            # The kernel would keep no exit status, which the init decides by.
-            signal(SIGCHLD, SIG_DFL)
         self.wire.send({"op": "forked", "pid": pid})
+
+    def reap(self, message: dict) -> None:
+        """Takes the exit status of a call that has ended, once init has read it."""
         if _modules.get("resource") is not resource or resource.struct_rusage is not _Usage:
             # `wait4` takes the type of its result from there without a check, and crashes if it was
             # replaced.
@@ -238,15 +245,18 @@ class Zygote:
             _resource.struct_rusage = _Usage
         while True:
             try:
-                _, status, usage = wait4(pid, 0)
+                pid, status, usage = wait4(message["pid"], 0)
                 break
             except InterruptedError:
                 continue
+            except ChildProcessError:
+                self.wire.send({"op": "reaped", "errno": ECHILD})
+                return
         # Read before init is informed, which then clears the mailbox.
         preload_wanted = not self.has_coverage_loaded and self.mailbox.wants_preload()
         self.wire.send(
             {
-                "op": "exited",
+                "op": "reaped",
                 "pid": pid,
                 "status": status,
                 "utime": usage[0],

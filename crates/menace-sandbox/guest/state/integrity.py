@@ -18,7 +18,18 @@ if False:  # for type checkers only: nothing is loaded at run time
 VIOLATION = "patched_harness"
 MAX_REPORTED = 8
 # What of the zygote stays the same as long as it lives.
-PARTS = ("audit", "import_hooks", "mailbox", "mode", "modules", "ops", "seeding", "warm_up", "wire")
+PARTS = (
+    "audit",
+    "fork_hooks",
+    "import_hooks",
+    "mailbox",
+    "mode",
+    "modules",
+    "ops",
+    "seeding",
+    "warm_up",
+    "wire",
+)
 BODY = (attrgetter("__code__"), attrgetter("__defaults__"), attrgetter("__kwdefaults__"))
 Function = type(lambda: None)
 # The builtins of the other modules are among what may have been changed: the functions below find
@@ -70,7 +81,9 @@ class Fingerprint:
         return [value for owner in self.owners for value in _names_of(owner).values()]
 
     def _parts(self) -> list:
-        return [getattr(self.zygote, part) for part in PARTS] + [self.zygote.mailbox.map]
+        zygote = self.zygote
+        parts = [getattr(zygote, part) for part in PARTS]
+        return [*parts, zygote.fork_hooks.lists, zygote.mailbox.map]
 
     def report(self, what: str) -> None:
         """Reports one change, by the method that the mailbox had before the import."""
@@ -79,7 +92,8 @@ class Fingerprint:
     def report_changes(self) -> bool:
         """Reports what is not as it was; whether there is any."""
         changes = self._changed_names() + self._changed_functions()
-        parts = zip((*PARTS, "mailbox.map"), self._parts(), self.parts)
+        named = (*PARTS, "fork_hooks.lists", "mailbox.map")
+        parts = zip(named, self._parts(), self.parts)
         changes += ["zygote." + name for name, now, before in parts if now is not before]
         if changes:
             # Reporting needs the builtins and the memory as they were.

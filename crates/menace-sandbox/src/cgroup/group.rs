@@ -1,7 +1,8 @@
 //! A group: its directories on the host, from the first `mkdir` to the last `rmdir`.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -56,7 +57,10 @@ impl SandboxCgroup {
     }
 
     fn make_directory(&mut self, path: &Path) -> CgroupResult<()> {
-        fs::create_dir(path)
+        // Whatever the mask of the process, no other user can write to it.
+        DirBuilder::new()
+            .mode(0o755)
+            .create(path)
             .map_err(|source| CgroupError::Create { path: path.to_owned(), source })?;
         let lock = File::open(path)
             .and_then(|directory| directory.lock_shared().map(|()| directory))
@@ -71,6 +75,11 @@ impl SandboxCgroup {
     /// The open files, to be used here or inherited by another process.
     pub(crate) fn files(&self) -> &CgroupFiles {
         &self.files
+    }
+
+    #[cfg(test)]
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.directories.iter().map(|directory| directory.path.as_path())
     }
 
     /// The files, to set limits.

@@ -160,6 +160,7 @@ fn add_path_rules(
 }
 
 /// Opens a path for a rule, and says whether it is a directory; nothing when it does not exist.
+#[expect(clippy::disallowed_methods, reason = "of the rule table, or resolved by the host")]
 fn open_path(path: &Path) -> Result<Option<(PathFd, bool)>, LandlockError> {
     let failed = |source| LandlockError::Place { path: path.to_owned(), source };
     match path.metadata() {

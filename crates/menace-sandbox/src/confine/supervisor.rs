@@ -7,6 +7,8 @@
 //! The zygote has run the module's import, so it is no more trusted than calls are. What only the
 //! zygote may do (forking for a call, killing all processes) is permitted once per request of init.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::collections::BTreeSet;
 use std::fs;
 

@@ -1,5 +1,7 @@
 //! The `network` fault: connections that fail.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::fmt;
 
 use menace_model::SeededRng;

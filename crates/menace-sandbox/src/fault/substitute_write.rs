@@ -3,6 +3,8 @@
 //! Only regular files are written to: a pipe, a socket or a terminal may have no room, and init
 //! would wait for the guest, which waits for init.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;

@@ -1,10 +1,15 @@
 //! Things of the host that a sandbox must not reach: a file, two ports, a Unix socket.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file of its own, which no other user can replace"
+)]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
@@ -42,8 +47,9 @@ impl HostCanary {
         udp.set_nonblocking(true)?;
         unix.set_nonblocking(true)?;
         let file = below.join(&name);
-        // `create_new` does not follow a link that another user put there.
-        let made = OpenOptions::new().write(true).create_new(true).open(&file)?;
+        // `create_new` does not follow a link that another user put there. Every user may read it,
+        // or the probe would prove nothing about the sandbox.
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&file)?;
         let write_content = |mut made: File| made.write_all(CANARY_CONTENT).map(|()| made);
         let lock = leftovers::lock_shared(made).and_then(write_content);
         let lock = lock.inspect_err(|_| drop(fs::remove_file(&file)))?;
@@ -126,6 +132,23 @@ mod tests {
         let canary = HostCanary::new(directory.path()).unwrap();
         fs::remove_file(&canary.file).unwrap();
         assert!(canary.is_untouched().is_err());
+    }
+
+    #[test]
+    fn links_that_another_user_made_are_neither_followed_nor_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let victim = directory.path().join("victim");
+        fs::write(&victim, CANARY_CONTENT).unwrap();
+        let link = directory.path().join("canary-of-menace-4194305-1-7");
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(HostCanary::create(directory.path(), "menace-4194305-1-7").is_err());
+        assert_eq!(fs::read(&victim).unwrap(), CANARY_CONTENT);
+        assert_eq!(purge_canaries(directory.path()), 0);
+        assert!(link.is_symlink() && victim.exists());
+        let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+        let canary = HostCanary::create(directory.path(), "menace-4194305-1-8").unwrap();
+        nix::sys::stat::umask(mask);
+        assert_eq!(fs::metadata(&canary.file).unwrap().mode() & 0o777, 0o644);
     }
 
     #[test]

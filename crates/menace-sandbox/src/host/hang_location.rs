@@ -209,7 +209,7 @@ mod tests {
         let location = locate(&stack_dump(&[r"/repo/caf\xe9.py:1:f"])).expect("a place");
         assert_eq!(location.frames[0].file, "café.py");
         for nonsense in
-            ["", "MNC1", "(most recent call first):\n  File \"x\n", &stack_dump(&["/a.py:x:f"])]
+            ["", "MNC2", "(most recent call first):\n  File \"x\n", &stack_dump(&["/a.py:x:f"])]
         {
             assert_eq!(locate(nonsense), None, "{nonsense}");
         }

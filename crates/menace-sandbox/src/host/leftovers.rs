@@ -3,6 +3,8 @@
 //! As with control groups, a workspace is a leftover when the process in its name is gone *and* its
 //! lock is free: a Menace in another container may share the directory, but not the process ids.
 
+#![expect(clippy::disallowed_methods, reason = "directories of its own, and `/proc`")]
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -102,6 +104,40 @@ mod tests {
     use super::super::cancel::CancelToken;
     use super::super::workspace::SandboxWorkspace;
     use super::*;
+
+    #[test]
+    fn other_users_can_neither_read_nor_take_a_workspace() {
+        let below = tempfile::tempdir().unwrap();
+        let name = "menace-4194305-1-1";
+        let create = || SandboxWorkspace::create(below.path(), name, None, &CancelToken::default());
+        let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+        let workspace = create().unwrap();
+        nix::sys::stat::umask(mask);
+        let path = workspace.path().to_owned();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        drop(workspace);
+        // Where another user was first, there is none.
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), &path).unwrap();
+        assert!(create().is_err());
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(create().is_err());
+        assert!(path.exists(), "what is not ours is left");
+    }
+
+    #[test]
+    fn a_workspace_of_another_user_is_not_removed() {
+        let below = tempfile::tempdir().unwrap();
+        let path = workspace_path(below.path(), "menace-4194305-1-2");
+        fs::create_dir(&path).unwrap();
+        // Only root can give a directory to another user.
+        let is_given = std::os::unix::fs::chown(&path, Some(4321), Some(4321)).is_ok();
+        assert_eq!(is_given, nix::unistd::geteuid().is_root());
+        let (guest, is_removed) = (1234, usize::from(!is_given));
+        assert_eq!(purge_workspaces(below.path(), guest), is_removed);
+        assert_eq!(path.exists(), is_given);
+    }
 
     /// As another container sees it: the owner's process is not on this machine.
     #[test]

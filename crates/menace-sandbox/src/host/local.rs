@@ -53,9 +53,7 @@ pub(crate) struct SandboxStarter {
 impl LocalBackend {
     /// Detects what the machine supports, and removes what a killed Menace left behind.
     pub fn new(options: BackendOptions) -> Result<Self, SandboxError> {
-        let repo = options
-            .repo
-            .canonicalize()
+        let repo = menace_files::resolve_named_path(&options.repo)
             .map_err(|source| SandboxError::Repository { path: options.repo.clone(), source })?;
         let options = BackendOptions { repo, ..options };
         let machine = MachineCapabilities::detect(&options.init);

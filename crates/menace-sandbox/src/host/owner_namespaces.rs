@@ -23,7 +23,7 @@ pub(crate) struct OwnerNamespaces {
 
 impl OwnerNamespaces {
     pub(crate) fn new(repo: &Path, guest: UserIdentity) -> io::Result<Self> {
-        let owner = fs::metadata(repo)?;
+        let owner = fs::symlink_metadata(repo)?;
         let owner = UserIdentity { uid: owner.uid(), gid: owner.gid() };
         // The kernel requires an entry in a map, so the guest's user is mapped to another unused
         // one.
@@ -41,6 +41,7 @@ impl OwnerNamespaces {
 }
 
 /// A user namespace in which files of `from` belong to `to`.
+#[expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
 fn create_namespace(from: UserIdentity, to: UserIdentity) -> io::Result<OwnedFd> {
     let holder = sys::spawn_user_namespace_holder()?;
     let of = |file: &str| format!("/proc/{}/{file}", holder.pid());

@@ -54,7 +54,7 @@ impl<'a> ReportContext<'a> {
 }
 
 pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) -> Outcome {
-    let mut notes = Vec::new();
+    let mut notes = report.notes.clone();
     let has_claim = report.report_state >= ReportState::ShortReport;
     let has_forged_end = has_forged_end(report, context);
     let lies = [FORGED_REPORT, PATCHED_HARNESS];
@@ -483,6 +483,7 @@ const PRIVATE_PROC_FILES: [&str; 9] =
 
 /// Accesses that the C library and ordinary programs make by themselves: reading public files of
 /// the machine, opening directories, opening the terminal, writing compiled files.
+#[expect(clippy::disallowed_methods, reason = "a file of the host is looked at, and not opened")]
 fn is_ordinary_access(what: &str, path: &Path) -> bool {
     if path.parent().is_some_and(|parent| parent.ends_with("__pycache__")) {
         return true;
@@ -505,6 +506,7 @@ const PUBLIC_PROC_FILES: [&str; 8] =
 
 /// Whether an access is a violation. Reading a file that does not exist on the host either is a
 /// mistake of the guest, not a violation.
+#[expect(clippy::disallowed_methods, reason = "a file of the host is looked at, and not opened")]
 fn is_outside_access(what: &str, path: &str) -> bool {
     match what {
         // The filters decide about connections, and report violations to init.

@@ -23,6 +23,7 @@ pub(crate) struct SandboxWorkspace {
 
 impl SandboxWorkspace {
     /// Creates a directory that only `user` can use. `cancel` can wait for its removal.
+    #[expect(clippy::disallowed_methods, reason = "a new directory; one that exists is an error")]
     pub(crate) fn create(
         below: &Path,
         name: &str,

@@ -70,6 +70,7 @@ pub(crate) fn serve_namespaced(
 }
 
 /// Builds the sandbox without namespaces, around a copy of the repository.
+#[expect(clippy::disallowed_methods, reason = "the workspace, before a guest runs")]
 pub(crate) fn serve_copied(
     host: &UnixStream,
     config: &InitConfig,
@@ -232,6 +233,7 @@ impl SandboxBoot<'_> {
     }
 
     /// Brings the loopback interface up. Returns a remark when ports cannot be released at once.
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel, below `/proc`")]
     fn set_up_network(&self) -> Result<Option<String>, InitError> {
         if self.process_scope != ProcessScope::Namespace {
             return Ok(None);

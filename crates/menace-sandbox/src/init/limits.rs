@@ -30,6 +30,10 @@ const MEMORY_TOLERANCE_BYTES: u64 = MIB;
 /// Kernel memory that a file on a tmpfs takes, in bytes.
 const MEMORY_PER_FILE_BYTES: u64 = 2048;
 
+/// How much data all pipes of a user may hold, in pages; then each further pipe has two.
+const PIPE_PAGES_PATH: &str = "/proc/sys/fs/pipe-user-pages-soft";
+const PAGE_BYTES: u64 = 4096;
+
 /// Usage before the call, which is subtracted from later readings.
 #[derive(Debug, Default, Clone, Copy)]
 struct UsageAtStart {
@@ -83,6 +87,10 @@ pub(crate) struct LimitEnforcer {
     /// Bytes read and written by the zygote and all that it has reaped, when last seen.
     io: (u64, u64),
     peak_memory_bytes: u64,
+    /// Whether processor time counts also of processes that ended and were not waited for.
+    counts_cpu_of_ended: bool,
+    /// How much memory pipes may hold that no control group counts; nothing where one does.
+    uncounted_pipe_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,7 +108,14 @@ impl LimitEnforcer {
         zygote: i32,
         ceilings: LimitCeilings,
     ) -> Self {
+        let has =
+            |controller| group.as_ref().is_some_and(|group| group.version(controller).is_some());
+        let counts_memory = has(CgroupController::Memory);
+        let counts_cpu_of_ended =
+            has(CgroupController::Cpuacct) || sys::open_cpu_counter(zygote).is_ok();
         Self {
+            counts_cpu_of_ended,
+            uncounted_pipe_bytes: (!counts_memory).then(read_pipe_capacity),
             group,
             process_scope,
             zygote,
@@ -376,6 +391,27 @@ impl LimitEnforcer {
         over.then_some(KillReason::Memory)
     }
 
+    /// Requested limits that a call can evade by more than the limit itself.
+    pub(crate) fn list_unenforced(&self, limits: &CallLimits) -> Vec<Limit> {
+        let is_cpu_evaded = limits.cpu_ms.is_some() && !self.counts_cpu_of_ended;
+        is_cpu_evaded.then_some(Limit::Cpu).into_iter().collect()
+    }
+
+    /// What does not count for the memory limit, where that is much in comparison with the limit.
+    pub(crate) fn describe_uncounted_memory(&self, limits: &CallLimits) -> Option<String> {
+        let (limit, pipes) = (limits.memory_bytes?, self.uncounted_pipe_bytes?);
+        (limit <= pipes).then(|| {
+            let pipes = match pipes {
+                u64::MAX => "data in pipes".to_owned(),
+                bytes => format!("{} MiB of data in pipes", bytes / MIB),
+            };
+            format!(
+                "without a control group, {pipes} (and 8 KiB in each further pipe), and files in \
+                 memory whose descriptors wait in a socket, do not count for the memory limit"
+            )
+        })
+    }
+
     /// The mechanisms that enforce each requested limit.
     pub(crate) fn list_mechanisms(
         &self,
@@ -421,6 +457,13 @@ impl LimitEnforcer {
     }
 }
 
+fn read_pipe_capacity() -> u64 {
+    let pages = std::fs::read_to_string(PIPE_PAGES_PATH);
+    let pages = pages.ok().and_then(|pages| pages.trim().parse::<u64>().ok());
+    // Zero is no limit.
+    pages.filter(|pages| *pages > 0).map_or(u64::MAX, |pages| pages.saturating_mul(PAGE_BYTES))
+}
+
 /// Whether a limit has to be checked while the call runs.
 pub(crate) fn needs_monitor(limits: &CallLimits, layer: &WritableLayer) -> bool {
     limits.cpu_ms.is_some()
@@ -444,5 +487,41 @@ fn ignore_missing(result: crate::cgroup::CgroupResult<()>) -> io::Result<()> {
     match result {
         Ok(()) | Err(crate::cgroup::CgroupError::Unavailable { .. }) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enforcer() -> LimitEnforcer {
+        let ceilings = LimitCeilings { open_files: 1024, processes: None };
+        let own = processes::own_pid();
+        LimitEnforcer::new(None, ProcessScope::Descendants, own, ceilings)
+    }
+
+    #[test]
+    fn processor_time_that_ended_children_hide_is_not_enforced() {
+        let enforcer = |counts_cpu_of_ended| LimitEnforcer { counts_cpu_of_ended, ..enforcer() };
+        let limits = CallLimits { cpu_ms: Some(100), ..CallLimits::default() };
+        assert_eq!(enforcer(false).list_unenforced(&limits), [Limit::Cpu]);
+        assert_eq!(enforcer(true).list_unenforced(&limits), []);
+        assert_eq!(enforcer(false).list_unenforced(&CallLimits::default()), []);
+    }
+
+    #[test]
+    fn uncounted_memory_is_noted_where_it_is_much() {
+        let enforcer = |pipes| LimitEnforcer { uncounted_pipe_bytes: pipes, ..enforcer() };
+        let note = |pipes, memory_bytes| {
+            let limits = CallLimits { memory_bytes, ..CallLimits::default() };
+            enforcer(pipes).describe_uncounted_memory(&limits)
+        };
+        assert_eq!(note(None, Some(1)), None);
+        assert_eq!(note(Some(64 * MIB), None), None);
+        assert_eq!(note(Some(64 * MIB), Some(65 * MIB)), None);
+        assert!(note(Some(64 * MIB), Some(64 * MIB)).unwrap().contains("64 MiB of data in pipes"));
+        assert!(note(Some(u64::MAX), Some(512 * MIB)).unwrap().contains(", data in pipes"));
+        // What this machine says, as a figure.
+        assert!(enforcer(Some(read_pipe_capacity())).uncounted_pipe_bytes.unwrap() >= PAGE_BYTES);
     }
 }

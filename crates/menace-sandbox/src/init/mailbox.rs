@@ -1,13 +1,14 @@
 //! The shared memory in which the harness leaves its report.
 //!
-//! Invariant: after [`ReportMailbox::take`] all of it is zero, wherever the guest has written.
+//! Invariants: after [`ReportMailbox::take`] all of it is zero, wherever the guest has written; and
+//! its size never changes, so that no access of init lies outside of it.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 
-use nix::fcntl::{FallocateFlags, fallocate};
+use nix::fcntl::{FallocateFlags, FcntlArg, SealFlag, fallocate, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::sys::SharedMemory;
@@ -81,9 +82,11 @@ pub(crate) struct SectionMark {
 
 impl ReportMailbox {
     pub(crate) fn new() -> io::Result<Self> {
-        let file = memfd_create(c"mailbox", MFdFlags::MFD_CLOEXEC)?;
-        let file = File::from(file);
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = File::from(memfd_create(c"mailbox", flags)?);
         file.set_len(MAILBOX_BYTES as u64)?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
         let memory = SharedMemory::map(file.as_fd(), MAILBOX_BYTES)?;
         Ok(Self { memory, file, is_empty: true, short_pages: 0, full_pages: 0 })
     }
@@ -259,6 +262,19 @@ mod tests {
                 mailbox.take();
             }
         }
+    }
+
+    /// A shorter one would kill init with `SIGBUS`; a write seal would leave the guest no mailbox.
+    #[test]
+    fn no_descriptor_can_change_its_size_or_seal_it_further() {
+        let mailbox = ReportMailbox::new().unwrap();
+        for length in [0, MAILBOX_BYTES as u64 - 1, MAILBOX_BYTES as u64 + 1] {
+            let refused = mailbox.file.set_len(length).map_err(|error| error.raw_os_error());
+            assert_eq!(refused, Err(Some(libc::EPERM)), "{length}");
+        }
+        let sealed = fcntl(&mailbox.file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_FUTURE_WRITE));
+        assert_eq!(sealed, Err(nix::Error::EPERM));
+        assert_eq!(mailbox.memory.read(MAILBOX_BYTES - 1, 1), [0]);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! mappings with a private page. Writing a byte back unchanged makes a page private, and changes
 //! nothing else.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -3,6 +3,8 @@
 //!
 //! Descriptors that are under way from one process to another are not seen.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};

@@ -305,6 +305,7 @@ impl OverlayLayer {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "in a mount of its own, before a guest runs")]
 fn create_dir(directory: &Path) -> Result<(), InitError> {
     fs::create_dir(directory).with_context(|| format!("cannot create `{}`", directory.display()))
 }

@@ -1,5 +1,7 @@
 //! Lists, measures, stops and kills the processes of a sandbox.
 
+#![expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,6 +13,8 @@ use nix::unistd::Pid;
 use crate::sys;
 
 const NANOS_PER_TICK: u64 = 10_000_000;
+/// Times that the kernel tells a parent are in whole microseconds, those of threads each.
+const CLAIMED_CPU_ROUNDING_NS: u64 = 1_000_000;
 /// How often the processes are listed and stopped before they are killed.
 const MAX_STOP_ROUNDS: usize = 20;
 /// The first and the longest pause between killing processes and listing them again.
@@ -132,7 +136,7 @@ fn list_children(pid: i32) -> Vec<i32> {
     lists.flatten().flat_map(parse).collect()
 }
 
-fn own_pid() -> i32 {
+pub(crate) fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(1)
 }
 
@@ -222,6 +226,61 @@ pub(crate) fn read_process(pid: i32) -> Option<ProcessInfo> {
         name: stat.get(name + 1..rest)?.to_owned(),
         zombie: stat.get(rest + 2..)?.starts_with('Z'),
     })
+}
+
+/// How a process ended, as the kernel keeps it until the parent has reaped that process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProcessEnd {
+    pub parent: i32,
+    /// The wait status.
+    pub status: i32,
+    /// Processor time of the process, and of the children that it waited for.
+    cpu_ns: u64,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+impl ProcessEnd {
+    /// Nothing when the process has not ended, or is reaped.
+    pub(crate) fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(&stat, sys::cpu_clock_ns(pid).ok())
+    }
+
+    /// `own_cpu_ns`: more exact than the ticks of the process itself.
+    fn parse(stat: &str, own_cpu_ns: Option<u64>) -> Option<Self> {
+        let fields: Vec<&str> = stat.get(stat.rfind(')')? + 2..)?.split_whitespace().collect();
+        if *fields.first()? != "Z" {
+            return None;
+        }
+        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let (user, system, children_user, children_system) =
+            (ticks(11)?, ticks(12)?, ticks(13)?, ticks(14)?);
+        let own = own_cpu_ns.unwrap_or((user + system) * NANOS_PER_TICK);
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            status: fields.get(49)?.parse().ok()?,
+            cpu_ns: own + (children_user + children_system) * NANOS_PER_TICK,
+            user_ticks: user + children_user,
+            system_ticks: system + children_system,
+        })
+    }
+
+    /// User and system time in nanoseconds. The claimed ones are more exact, and are taken as far
+    /// as the kernel's figures allow.
+    pub(crate) fn cpu_times(&self, claimed: Option<(u64, u64)>) -> (u64, u64) {
+        // Both times of the children are cut to whole ticks.
+        let most = self.cpu_ns.saturating_add(2 * NANOS_PER_TICK);
+        let least = self.cpu_ns.saturating_sub(CLAIMED_CPU_ROUNDING_NS);
+        let is_possible =
+            |(user, system): &(u64, u64)| (least..=most).contains(&user.saturating_add(*system));
+        claimed.filter(is_possible).unwrap_or_else(|| {
+            let ticks = u128::from(self.user_ticks + self.system_ticks).max(1);
+            let system = u128::from(self.cpu_ns) * u128::from(self.system_ticks) / ticks;
+            let system = u64::try_from(system).unwrap_or(u64::MAX);
+            (self.cpu_ns.saturating_sub(system), system)
+        })
+    }
 }
 
 /// Adds up the processor time of processes that come and go.
@@ -337,6 +396,39 @@ mod tests {
 
     fn times(seen: &[(i32, u64, u64)]) -> BTreeMap<i32, CpuTimes> {
         seen.iter().map(|&(pid, own, children)| (pid, CpuTimes { own, children })).collect()
+    }
+
+    /// Of a process with this state, ticks and exit status.
+    fn stat(state: &str, ticks: [u64; 4], status: i32) -> String {
+        let [user, system, children_user, children_system] = ticks;
+        let zeros = |count: usize| "0 ".repeat(count);
+        format!(
+            "77 (a ) Z (b) {state} 5 {}{user} {system} {children_user} {children_system} {}{status}\n",
+            zeros(9),
+            zeros(34)
+        )
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_read_unless_it_lives() {
+        let end = ProcessEnd::parse(&stat("Z", [1, 2, 3, 4], 139), Some(31_000_000)).unwrap();
+        assert_eq!((end.parent, end.status, end.cpu_ns), (5, 139, 101_000_000));
+        let end = ProcessEnd::parse(&stat("Z", [1, 2, 3, 4], 0), None).unwrap();
+        assert_eq!((end.status, end.cpu_ns), (0, 100_000_000));
+        assert_eq!(ProcessEnd::parse(&stat("S", [1, 2, 3, 4], 0), None), None);
+        assert_eq!(ProcessEnd::parse("77 (a) Z 5 0", None), None);
+        assert_eq!(ProcessEnd::read(own_pid()), None);
+    }
+
+    #[test]
+    fn claimed_times_are_believed_as_far_as_the_kernel_allows() {
+        let end = ProcessEnd::parse(&stat("Z", [3, 1, 0, 0], 0), Some(40_000_000)).unwrap();
+        assert_eq!(end.cpu_times(Some((33_000_000, 6_999_000))), (33_000_000, 6_999_000));
+        for claimed in [None, Some((1000, 1000)), Some((80_000_000, 0)), Some((u64::MAX, 9))] {
+            assert_eq!(end.cpu_times(claimed), (30_000_000, 10_000_000), "{claimed:?}");
+        }
+        let short = ProcessEnd::parse(&stat("Z", [0; 4], 0), Some(700_000)).unwrap();
+        assert_eq!(short.cpu_times(None), (700_000, 0));
     }
 
     #[test]

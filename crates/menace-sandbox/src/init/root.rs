@@ -1,5 +1,10 @@
 //! The guest's root file system: it contains only what Python needs.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the mount namespace of a sandbox, before a guest runs"
+)]
+
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, symlink};

@@ -170,6 +170,7 @@ fn switch_to_identity(identity: UserIdentity) -> Result<(), InitError> {
 }
 
 /// Maps the guest's user id inside to the identity outside.
+#[expect(clippy::disallowed_methods, reason = "files of the kernel, below `/proc`")]
 fn map_identity(identity: UserIdentity) -> Result<(), InitError> {
     let write = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text)

@@ -325,6 +325,7 @@ impl ZygoteProgram<'_> {
     }
 
     /// Moves the descriptors to the numbers that the harness expects.
+    #[expect(clippy::disallowed_methods, reason = "a device that init has mounted")]
     fn place_descriptors(
         &self,
         control: &UnixStream,

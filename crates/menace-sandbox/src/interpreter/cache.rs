@@ -1,5 +1,10 @@
 //! Caches an interpreter's answer to the probe, until something that it depends on has changed.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the user's own cache directory, and times of files"
+)]
+
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;

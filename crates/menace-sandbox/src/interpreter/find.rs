@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use menace_files::{FileRefusal, UntrustedDir, refusal_of};
+use menace_files::{FileRefusal, UntrustedDir, refusal_of, resolve_named_path};
 
 use super::{InterpreterError, InterpreterOrigin, InterpreterSearch, shim, trust};
 
@@ -121,7 +121,7 @@ fn find_flagged(
         find_on_path(search, flag.as_os_str()).next().ok_or_else(missing)?
     };
     let path = if path.is_dir() { path.join("bin/python") } else { path };
-    if !path.exists() {
+    if resolve_named_path(&path).is_err() {
         return Err(missing());
     }
     inspect_executable(search, &path, InterpreterOrigin::Flag)
@@ -149,6 +149,7 @@ pub(super) fn path_directories<'a>(
         .filter(|directory| directory.is_absolute())
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing is opened; `trust` decides what is run")]
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
@@ -201,7 +202,7 @@ fn resolve_executable(
     executable: &Path,
     origin: InterpreterOrigin,
 ) -> Result<PathBuf, InterpreterError> {
-    let real = fs::canonicalize(executable).map_err(|source| match origin {
+    let real = resolve_named_path(executable).map_err(|source| match origin {
         InterpreterOrigin::Venv => InterpreterError::BrokenVenv {
             executable: executable.to_owned(),
             why: format!("its interpreter is missing or points to nowhere ({source})"),
@@ -247,7 +248,7 @@ fn refuse_untrusted(
 /// which the sandbox maps to its own. Links inside of the repository are kept.
 pub(super) fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) -> PathBuf {
     let is_repository =
-        |above: &&Path| fs::canonicalize(above).is_ok_and(|real| real == search.repository);
+        |above: &&Path| resolve_named_path(above).is_ok_and(|real| real == search.repository);
     let inner = path.ancestors().find(is_repository).and_then(|top| path.strip_prefix(top).ok());
     inner.map_or_else(|| path.to_owned(), |inner| search.repository.join(inner))
 }
@@ -256,8 +257,8 @@ pub(super) fn with_real_repository(search: &InterpreterSearch<'_>, path: &Path) 
 /// own program.
 fn is_shim(real: &Path) -> bool {
     let mut start = [0; 2];
-    let is_script = File::open(real)
-        .and_then(|mut file| file.read_exact(&mut start))
+    let is_script = menace_files::open_file(real)
+        .and_then(|file| file.into_file().read_exact(&mut start))
         .is_ok_and(|()| &start == b"#!");
     is_script || !is_named_python(real)
 }
@@ -278,7 +279,7 @@ fn find_venv(
         return Ok(None);
     };
     for directory in [Some(bin), bin.parent()].into_iter().flatten() {
-        let real = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let real = resolve_named_path(directory).unwrap_or_else(|_| directory.to_owned());
         let untrusted = real.starts_with(search.repository);
         let config = if untrusted {
             let inside = directory.starts_with(search.repository);
@@ -318,6 +319,7 @@ fn read_repository_config(
 }
 
 /// The configuration of an environment of the user.
+#[expect(clippy::disallowed_methods, reason = "links in an environment of the user are the user's")]
 fn read_config(directory: &Path) -> Result<Option<String>, InterpreterError> {
     let path = directory.join(CONFIG_FILE);
     let read = File::open(&path).and_then(|file| {
@@ -375,10 +377,10 @@ fn find_base(
         .filter(|home| !home.is_empty())
         .map(PathBuf::from)
         .ok_or_else(|| broken("its pyvenv.cfg names no `home`".to_owned()))?;
-    let home = fs::canonicalize(&home).map_err(|_| {
+    let home = resolve_named_path(&home).map_err(|_| {
         broken(format!("the Python that it was made from is gone (`{}`)", home.display()))
     })?;
-    let directory = fs::canonicalize(&venv.directory).unwrap_or_else(|_| venv.directory.clone());
+    let directory = resolve_named_path(&venv.directory).unwrap_or_else(|_| venv.directory.clone());
     if !real.starts_with(&directory) {
         return trust_home(search, venv, &home, real.to_owned());
     }
@@ -393,7 +395,7 @@ fn find_base(
         .chain(["python3", "python"])
         .map(|name| home.join(name))
         .find(|path| is_executable(path))
-        .and_then(|path| fs::canonicalize(path).ok())
+        .and_then(|path| resolve_named_path(&path).ok())
         .ok_or_else(|| broken(format!("there is no Python in its home `{}`", home.display())))
         .and_then(|base| trust_home(search, venv, &home, base))
 }

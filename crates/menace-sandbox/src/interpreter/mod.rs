@@ -121,7 +121,7 @@ impl PythonInterpreter {
     /// Finds the interpreter of a repository and runs the probe with it.
     pub fn find(search: &InterpreterSearch<'_>) -> Result<Self, InterpreterError> {
         // The canonical path, which shows whether other canonical paths lie in it.
-        let real = std::fs::canonicalize(search.repository);
+        let real = menace_files::resolve_named_path(search.repository);
         let repository = real.as_deref().unwrap_or(search.repository);
         let search = &InterpreterSearch { repository, ..*search };
         let mut first_error: Option<InterpreterError> = None;

@@ -1,7 +1,6 @@
 //! Determines which directories and files a guest must see for its interpreter to work. Reads
 //! nothing but links.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::find::FoundInterpreter;
@@ -50,7 +49,7 @@ pub(super) fn compute(
     let (led_out, of_venv): (Vec<_>, Vec<_>) = of_venv.into_iter().partition(|path| {
         let leads_out =
             |real: PathBuf| !is_below_any(&real, &base) && !is_shown_anyway(&real, repository);
-        untrusted && fs::canonicalize(path).is_ok_and(leads_out)
+        untrusted && menace_files::resolve_named_path(path).is_ok_and(leads_out)
     });
     wanted.extend(of_venv);
 
@@ -90,7 +89,7 @@ fn minimal_paths(paths: Vec<PathBuf>, repository: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = paths
         .into_iter()
         .filter_map(|path| {
-            let real = fs::canonicalize(&path).ok()?;
+            let real = menace_files::resolve_named_path(&path).ok()?;
             Some([normalize_path(&path), real])
         })
         .flatten()
@@ -131,6 +130,8 @@ fn normalize_path(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::InterpreterOrigin;
     use super::*;
 

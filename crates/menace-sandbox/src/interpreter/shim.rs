@@ -52,6 +52,7 @@ pub(super) fn resolve_shim(
         .map(|executable| ShimAnswer { executable, warning: Some(warning) })
 }
 
+#[expect(clippy::disallowed_methods, reason = "what the shim names is judged like any interpreter")]
 fn ask_shim(
     search: &InterpreterSearch<'_>,
     shim: &Path,

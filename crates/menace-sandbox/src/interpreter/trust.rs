@@ -9,6 +9,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use menace_files::resolve_named_path;
+
 use super::InterpreterSearch;
 use super::find::{path_directories, with_real_repository};
 
@@ -76,7 +78,7 @@ fn is_on_path(search: &InterpreterSearch<'_>, real: &Path) -> bool {
     path_directories(search).any(|directory| {
         let leads_there = |name: &OsStr| {
             let program = directory.join(name);
-            let target = fs::canonicalize(&program).ok();
+            let target = resolve_named_path(&program).ok();
             target.is_some_and(|target| target == real || target.parent() == Some(real))
                 && !leads_through_repository(search, &program)
         };
@@ -85,14 +87,14 @@ fn is_on_path(search: &InterpreterSearch<'_>, real: &Path) -> bool {
 }
 
 fn is_managed(search: &InterpreterSearch<'_>, real: &Path) -> bool {
-    let Some(home) = search.home.and_then(|home| fs::canonicalize(home).ok()) else {
+    let Some(home) = search.home.and_then(|home| resolve_named_path(home).ok()) else {
         return false;
     };
-    let Ok(owner) = fs::metadata(&home).map(|found| found.uid()) else {
+    let Ok(owner) = fs::symlink_metadata(&home).map(|found| found.uid()) else {
         return false;
     };
     let is_kept_in = |name: &&str| {
-        let place = fs::canonicalize(home.join(name));
+        let place = resolve_named_path(&home.join(name));
         place.is_ok_and(|place| real.starts_with(&place) && !place.starts_with(search.repository))
     };
     MANAGER_DIRS.iter().any(is_kept_in)

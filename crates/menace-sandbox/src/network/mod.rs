@@ -143,6 +143,10 @@ impl NetworkLink {
         }
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a file of the kernel, and one that init has written"
+    )]
     fn start(&mut self, link_request: &LinkRequest, seed: Seed) -> Result<(), InitError> {
         let network = &link_request.network;
         if self.rules.is_none() {

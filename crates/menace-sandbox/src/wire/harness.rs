@@ -13,7 +13,7 @@ use super::channel;
 use super::marshal::{MarshalValue, MarshalWriter};
 use crate::confine::UnrecordedPaths;
 
-const FRAME_MAGIC: [u8; 4] = *b"MNC1";
+const FRAME_MAGIC: [u8; 4] = *b"MNC2";
 /// How long a message of the zygote may take to arrive, from its first byte to its last.
 pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -25,16 +25,25 @@ const DESCRIPTION_LIMITS: [(&str, i64); 5] =
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FromHarnessMessage {
     Ready,
-    Imported { ok: bool, unforkable_state: Vec<String> },
-    Forked { pid: i32 },
-    ForkFailed { errno: i32 },
-    Exited(ForkExitStatus),
+    Imported {
+        ok: bool,
+        unforkable_state: Vec<String>,
+    },
+    Forked {
+        pid: i32,
+    },
+    ForkFailed {
+        errno: i32,
+    },
+    Reaped(ReapedProcess),
+    /// Another process had reaped it before.
+    ReapFailed,
     Swept,
 }
 
-/// How the process of a call ended, as its parent saw it.
+/// What the zygote says of a call that it has reaped: a claim, except where init knows better.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ForkExitStatus {
+pub(crate) struct ReapedProcess {
     pub status: i32,
     pub user_s: f64,
     pub system_s: f64,
@@ -130,12 +139,15 @@ fn parse_message(item: &MarshalValue) -> Option<FromHarnessMessage> {
             Some(pid) => FromHarnessMessage::Forked { pid },
             None => FromHarnessMessage::ForkFailed { errno: small("errno")? },
         },
-        "exited" => FromHarnessMessage::Exited(ForkExitStatus {
-            status: small("status")?,
-            user_s: item.get("utime")?.as_float()?,
-            system_s: item.get("stime")?.as_float()?,
-            max_rss_kib: int("maxrss")?,
-        }),
+        "reaped" => match small("status") {
+            Some(status) => FromHarnessMessage::Reaped(ReapedProcess {
+                status,
+                user_s: item.get("utime")?.as_float()?,
+                system_s: item.get("stime")?.as_float()?,
+                max_rss_kib: int("maxrss")?,
+            }),
+            None => small("errno").map(|_| FromHarnessMessage::ReapFailed)?,
+        },
         "swept" => FromHarnessMessage::Swept,
         _ => return None,
     })
@@ -214,6 +226,18 @@ pub(crate) fn encode_fork_request(warms_fork: bool) -> Vec<u8> {
     out.0
 }
 
+/// Requests that the zygote reaps a call that has ended.
+pub(crate) fn encode_reap(pid: i32) -> Vec<u8> {
+    let mut out = MarshalWriter::default();
+    out.open_dict();
+    out.write_str("op");
+    out.write_str("reap");
+    out.write_str("pid");
+    out.write_int(pid.into());
+    out.close_dict();
+    out.0
+}
+
 /// Requests that the zygote kills everything that a call left running.
 pub(crate) fn encode_sweep() -> Vec<u8> {
     let mut out = MarshalWriter::default();
@@ -266,7 +290,7 @@ mod tests {
             receive_bytes(frame(FRAME_MAGIC, body.len(), &body)),
             Ok(FromHarnessMessage::Swept)
         );
-        for magic in [b"MNC0", b"MNC2", b"XNC1", b"1CNM"] {
+        for magic in [b"MNC1", b"MNC3", b"XNC2", b"2CNM"] {
             let found = receive_bytes(frame(*magic, body.len(), &body));
             assert_eq!(found, Err(io::ErrorKind::InvalidData), "{magic:?}");
         }

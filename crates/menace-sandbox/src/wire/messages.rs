@@ -164,6 +164,7 @@ pub(crate) struct InitReport {
     pub pretended_syscalls: Vec<String>,
     pub enforced_by: LimitEnforcement,
     pub unenforced: Vec<Limit>,
+    pub notes: Vec<String>,
     pub fault_stats: Vec<FaultStats>,
     /// What the import left that a fork would share or lose: threads, sockets, pipes.
     pub unforkable_state: Vec<String>,

@@ -23,6 +23,8 @@ crate::on_every_tier![
     faults_cannot_be_switched_off_unseen,
     an_import_that_changes_the_harness_is_refused,
     a_fork_hook_that_changes_the_harness_is_found_in_each_call,
+    no_fork_hook_runs_in_the_interpreter_that_is_forked,
+    an_interpreter_that_lies_about_an_end_is_found_out,
     fork_hooks_of_an_import_are_named,
 ];
 
@@ -244,13 +246,43 @@ fn an_import_that_changes_the_harness_is_refused(tier: Tier) {
 
 fn a_fork_hook_that_changes_the_harness_is_found_in_each_call(tier: Tier) {
     let bench = ContractBench::new(tier, PATCHING_GUEST);
-    let mut session = bench.session_of(&patching(&bench, "patch_in_forks"));
-    for name in ["fail", "fine", "fail"] {
-        let outcome = session.run(build_call(name));
-        assert_eq!(outcome.verdict, Verdict::Violated, "{outcome:#?}");
-        assert_eq!(kinds(&outcome), ["patched_harness"], "{outcome:#?}");
-        assert_eq!(outcome.violations[0].detail, "runtime.child.publish");
-        assert_eq!(outcome.value, None);
+    for patch in ["patch_in_forks", "patch_before_forks", "patch_in_disguise"] {
+        let mut session = bench.session_of(&patching(&bench, patch));
+        for name in ["fail", "fine", "fail"] {
+            let outcome = session.run(build_call(name));
+            assert_eq!(outcome.verdict, Verdict::Violated, "{patch}: {outcome:#?}");
+            assert_eq!(kinds(&outcome), ["patched_harness"], "{patch}: {outcome:#?}");
+            assert_eq!(outcome.violations[0].detail, "runtime.child.publish");
+            assert_eq!(outcome.value, None);
+        }
+    }
+}
+
+fn no_fork_hook_runs_in_the_interpreter_that_is_forked(tier: Tier) {
+    let bench = ContractBench::new(tier, PATCHING_GUEST);
+    let mut session = bench.session_of(&patching(&bench, "patch_in_parents"));
+    for _ in 0..2 {
+        let outcome = session.run(build_call("die"));
+        let seen = (outcome.verdict, outcome.exit.signal);
+        assert_eq!(seen, (Verdict::Crashed, Some(libc::SIGKILL)), "{outcome:#?}");
+        assert_forged(&session.run(build_call("forge_and_die")));
+        assert_eq!(returned(&session.run(build_call("fine"))), &Value::from("fine"));
+    }
+}
+
+fn an_interpreter_that_lies_about_an_end_is_found_out(tier: Tier) {
+    let bench = ContractBench::new(tier, PATCHING_GUEST);
+    for (patch, names, detail) in [
+        ("patch_in_parents_in_c", &["die", "forge_and_die"][..], "reported another exit status"),
+        ("lose_status_in_c", &["fine", "die", "forge_and_die"], "exit status was taken"),
+    ] {
+        let mut session = bench.session_of(&patching(&bench, patch));
+        for name in names {
+            let outcome = session.run(build_call(name));
+            assert_forged(&outcome);
+            let named = outcome.violations[0].detail.contains(detail);
+            assert!(named, "{patch}, {name}: {:?}", outcome.violations);
+        }
     }
 }
 

@@ -33,6 +33,7 @@ crate::on_every_tier![
     open_files_are_limited,
     output_is_cut_and_counted,
     every_limit_is_accounted_for,
+    memory_that_no_limit_counts_is_as_much_as_noted,
     limits_are_those_of_the_call_and_not_of_the_last_one,
 ];
 
@@ -416,6 +417,40 @@ fn every_limit_is_accounted_for(tier: Tier) {
     }));
     for limit in [Limit::Cpu, Limit::CpuShare, Limit::Memory, Limit::Disk] {
         assert!(!is_enforced(&outcome, limit) && !outcome.unenforced.contains(&limit), "{limit}");
+    }
+}
+
+/// `N MiB of data in pipes` of a note, in bytes.
+fn noted_pipe_bytes(outcome: &Outcome) -> Option<i64> {
+    let note = outcome.notes.iter().find(|note| note.contains("without a control group"))?;
+    let (before, _) = note.split_once(" MiB of data in pipes").expect("a figure");
+    let figure = before.rsplit(' ').next().expect("it ends in a figure");
+    Some(figure.parse::<i64>().expect("a whole number") << 20)
+}
+
+fn memory_that_no_limit_counts_is_as_much_as_noted(tier: Tier) {
+    const PIPES: i64 = 80;
+    let bench = ContractBench::new(tier, GUEST);
+    let mut session = bench.session();
+    let call = |mib: u64| {
+        let fill = build_call("fill_pipes").with([Value::Int(PIPES)]);
+        fill.limited(|limits| limits.memory_bytes = Some(mib * MIB))
+    };
+    let outcome = session.run(call(16));
+    let by = &outcome.enforced_by[&Limit::Memory];
+    let is_counted =
+        by.contains(&LimitMechanism::CgroupV1) || by.contains(&LimitMechanism::CgroupV2);
+    let noted = noted_pipe_bytes(&outcome);
+    assert_eq!(noted.is_none(), is_counted, "{outcome:#?}");
+    if let Some(most) = noted {
+        let Some(Value::Int(held)) = outcome.value.as_ref().and_then(|value| value.value.clone())
+        else {
+            panic!("{outcome:#?}")
+        };
+        assert!(held > 16 << 20, "{held} bytes are within the limit: nothing to note");
+        assert!(held <= most + PIPES * 8192, "{held} bytes are more than noted: {most}");
+        // In comparison with a larger limit it is little.
+        assert_eq!(noted_pipe_bytes(&session.run(call(512))), None);
     }
 }
 

@@ -5,6 +5,8 @@
 //! machine lacks fails: nothing is skipped, and a fact that a machine cannot show says so
 //! ([`process::not_tested`]).
 
+#![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
+
 mod backends;
 mod bad_guests;
 mod bad_objects;

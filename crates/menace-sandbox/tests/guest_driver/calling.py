@@ -168,8 +168,10 @@ def a_call_without_a_previous_import_imports_in_the_child() -> None:
 @case
 def malformed_calls_are_refused() -> None:
     with guest("def f():\n    return 1") as one:
-        one.start_call("m:f")
+        forked = one.start_call("m:f")
         del one.message["description_limits"]
         one.let_go()
-        equal(one.receive()["status"] >> 8, 73)
+        one.wait_for_end(forked["pid"], 5.0)
+        one.reap(forked["pid"])
+        equal(one.exited["status"] >> 8, 73)
         equal(one.call("m:f")["value"]["value"], 1)

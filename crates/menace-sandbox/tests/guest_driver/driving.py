@@ -27,6 +27,12 @@ Report = Dict[str, Any]
 CONDITIONS = ("coverage", "burst", "files", "environment", "faults", "network", "upstream", "steps")
 
 
+def stat_of(pid: int) -> list[str]:
+    """What the kernel says of a process, from its state on."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()
+
+
 class Guest:
     """One warm interpreter with the harness in it."""
 
@@ -101,11 +107,11 @@ class Guest:
 
     def send(self, message: dict[str, Any]) -> None:
         body = marshal.dumps(message, 2)
-        self.socket.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
+        self.socket.sendall(b"MNC2" + len(body).to_bytes(4, "little") + body)
 
     def receive(self, timeout: float = RECEIVE_TIMEOUT_SECONDS) -> Report:
         header = self._exactly(8, timeout)
-        assert header[:4] == b"MNC1", header
+        assert header[:4] == b"MNC2", header
         return marshal.loads(self._exactly(int.from_bytes(header[4:], "little"), timeout))
 
     def _exactly(self, count: int, timeout: float) -> bytes:
@@ -220,7 +226,7 @@ class Guest:
     def let_go(self) -> None:
         """Gives the process that was forked its call."""
         body = marshal.dumps(self.message, 2)
-        self.call_socket.sendall(b"MNC1" + len(body).to_bytes(4, "little") + body)
+        self.call_socket.sendall(b"MNC2" + len(body).to_bytes(4, "little") + body)
 
     def call(
         self,
@@ -234,8 +240,8 @@ class Guest:
         forked = self.start_call(name, args, kind, receiver, **more)
         assert "pid" in forked, forked
         self.let_go()
-        self.exited = self.receive()
-        assert self.exited["op"] == "exited" and self.exited["pid"] == forked["pid"]
+        self.wait_for_end(forked["pid"], RECEIVE_TIMEOUT_SECONDS)
+        self.reap(forked["pid"])
         report_state, short, full = self.report()
         self.report_state, self.short = report_state, short
         assert report_state == 3, (report_state, short, self.exited, self.text())
@@ -249,11 +255,33 @@ class Guest:
         forked = self.start_call(name, args, **more)
         self.let_go()
         try:
-            self.exited = self.receive(seconds)
+            self.wait_for_end(forked["pid"], seconds)
         except TimeoutError:
             os.kill(forked["pid"], signal.SIGKILL)
-            self.exited = self.receive()
+            self.wait_for_end(forked["pid"], RECEIVE_TIMEOUT_SECONDS)
+        self.reap(forked["pid"])
         return self.report()
+
+    def wait_for_end(self, pid: int, seconds: float) -> None:
+        """Waits until a call has ended; the harness leaves its exit status in the kernel."""
+        end = time.monotonic() + seconds
+        while stat_of(pid)[0] != "Z":
+            if time.monotonic() >= end:
+                raise TimeoutError("it has not ended: " + self.text())
+            if not self._wait_for_output(0.001):
+                raise EOFError("the harness is gone: " + self.text())
+
+    def _wait_for_output(self, seconds: float) -> bool:
+        """Reads what is printed meanwhile; whether the harness can still print."""
+        ready, _, _ = select.select([self.output], [], [], seconds)
+        return not ready or self._drain()
+
+    def reap(self, pid: int) -> None:
+        """Has the harness take the exit status, which is what the kernel kept."""
+        kept = int(stat_of(pid)[-1])
+        self.exited = self.ask({"op": "reap", "pid": pid})
+        seen = [self.exited.get(key) for key in ("op", "pid", "status")]
+        assert seen == ["reaped", pid, kept], (self.exited, kept)
 
     def close(self) -> int:
         self.socket.close()

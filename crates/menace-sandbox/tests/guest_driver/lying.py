@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import marshal
+import os
+import time
 from typing import Any
 
 from cases import case, equal, guest
@@ -90,18 +93,123 @@ def code_that_runs_in_forks_is_named_unless_it_is_of_the_library() -> None:
             equal(one.call("m:f")["notes"], notes)
 
 
-@case
-def what_a_fork_changes_is_found_before_the_call() -> None:
-    text = """
+CHANGE = """
         def change():
             child['publish'].__code__ = f.__code__
-        os.register_at_fork(after_in_child=change)
+"""
+
+
+def patching(text: str) -> str:
+    return PATCHING.format(text.replace("\n        ", "\n    ").strip())
+
+
+@case
+def what_a_fork_changes_is_found_before_the_call() -> None:
+    """Whatever the function looks like, and however it was registered."""
+    for registering in (
+        "os.register_at_fork(after_in_child=change)",
+        "os.register_at_fork(before=change)",
+        "change.__code__ = change.__code__.replace(co_filename=os.__file__)\n"
+        "        os.register_at_fork(after_in_child=change)",
+        "import threading\n"
+        "        change.__module__, change.__qualname__ = 'threading', '_after_fork'\n"
+        "        os.register_at_fork(after_in_child=change)",
+        "import gc\n"
+        "        os.register_at_fork(before=f)\n"
+        "        [one.append(change) for one in gc.get_referrers(f) if type(one) is list]",
+    ):
+        with guest(patching(CHANGE + "        " + registering)) as one:
+            for _ in range(2):
+                report_state, short, full = one.call_and_kill("m:f", 5.0)
+                seen = (report_state, short, full, one.exited["status"] >> 8)
+                equal(seen, (1, None, None, 73), registering)
+                expected = [["patched_harness", "runtime.child.publish"]]
+                equal(violations(one), expected, registering)
+
+
+@case
+def what_is_registered_for_forks_runs_in_the_process_of_a_call_alone() -> None:
+    text = """
+        import os
+        ran = []
+        os.register_at_fork(
+            before=lambda: ran.append(("before", os.getpid())),
+            after_in_child=lambda: ran.append(("child", os.getpid())),
+            after_in_parent=lambda: ran.append(("parent", os.getpid())),
+        )
+        os.register_at_fork(before=lambda: ran.append(("first", os.getpid())), after_in_child=id)
+        def f():
+            assert {pid for _, pid in ran} == {os.getpid()}
+            return [what for what, _ in ran]
+        def fork():
+            del ran[:]
+            child = os.fork()
+            if child == 0:
+                os._exit(ran[-1] != ("child", os.getpid()))
+            _, status = os.waitpid(child, 0)
+            return [status] + [what for what, _ in ran]
     """
-    with guest(PATCHING.format(text.replace("\n        ", "\n    ").strip())) as one:
-        for _ in range(2):
-            report_state, short, full = one.call_and_kill("m:f", 5.0)
-            equal((report_state, short, full, one.exited["status"] >> 8), (1, None, None, 73))
-            equal(violations(one), [["patched_harness", "runtime.child.publish"]])
+    with guest(text) as one:
+        for _ in range(3):
+            full = one.call("m:f")
+            equal(full["value"]["repr"], "['first', 'before', 'child']")
+            # As an error of any function that is called in a fork, which Python prints.
+            assert "code that runs in each fork raised TypeError" in full["notes"], full["notes"]
+            equal(one.call("m:fork")["value"]["repr"], "[0, 'first', 'before', 'parent']")
+
+
+@case
+def what_is_registered_for_forks_can_use_up_no_memory_of_the_zygote() -> None:
+    text = """
+        import os
+        kept = []
+        os.register_at_fork(before=lambda: kept.append(bytes(1 << 20)))
+        def f():
+            return len(kept)
+    """
+    with guest(text) as one:
+        for _ in range(3):
+            equal(one.call("m:f")["value"]["value"], 1)
+
+
+@case
+def an_exit_status_that_a_thread_took_is_not_invented() -> None:
+    text = """
+        import os, threading
+        def take():
+            while True:
+                try:
+                    os.waitpid(-1, 0)
+                except ChildProcessError:
+                    import time
+                    time.sleep(0.001)
+        threading.Thread(target=take, daemon=True).start()
+        def f():
+            return 1
+    """
+    with guest(text) as one:
+        forked = one.start_call("m:f")
+        one.let_go()
+        while os.path.exists(f"/proc/{forked['pid']}"):
+            time.sleep(0.001)
+        reaped = one.ask({"op": "reap", "pid": forked["pid"]})
+        equal(reaped, {"op": "reaped", "errno": errno.ECHILD})
+
+
+@case
+def a_thread_that_changes_the_harness_after_the_import_is_found() -> None:
+    text = """
+        import threading, time
+        def change():
+            time.sleep(0.1)
+            child['publish'].__code__ = f.__code__
+        threading.Thread(target=change, daemon=True).start()
+    """
+    with guest(patching(text)) as one:
+        time.sleep(0.5)
+        report_state, short, full = one.call_and_kill("m:f", 5.0)
+        equal((report_state, short, full, one.exited["status"] >> 8), (1, None, None, 73))
+        equal(violations(one), [["patched_harness", "runtime.child.publish"]])
 
 
 MARKS = """

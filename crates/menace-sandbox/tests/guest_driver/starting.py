@@ -40,7 +40,7 @@ def nonsense_on_the_wire_ends_the_harness() -> None:
 @case
 def a_frame_of_another_version_ends_the_harness() -> None:
     body = marshal.dumps({"op": "sweep"}, 2)
-    for magic in (b"MNC0", b"MNC2"):
+    for magic in (b"MNC1", b"MNC3"):
         one = Guest(PYTHON)
         one.socket.sendall(magic + len(body).to_bytes(4, "little") + body)
         equal(one.close(), 71, magic)
@@ -49,7 +49,7 @@ def a_frame_of_another_version_ends_the_harness() -> None:
 @case
 def a_frame_that_is_too_long_ends_the_harness_before_it_is_read() -> None:
     one = Guest(PYTHON)
-    one.socket.sendall(b"MNC1" + ((16 << 20) + 1).to_bytes(4, "little"))
+    one.socket.sendall(b"MNC2" + ((16 << 20) + 1).to_bytes(4, "little"))
     equal(one.close(), 71)
 
 
@@ -181,10 +181,11 @@ def a_sweep_outside_a_namespace_of_its_own_is_refused() -> None:
 @case
 def a_sweep_leaves_no_process() -> None:
     tool = shutil.which("unshare")
-    works = tool and subprocess.call([tool, "-pf", "true"], stderr=subprocess.DEVNULL) == 0
+    enter = [tool or "", "-pf", "--mount-proc"]
+    works = tool and subprocess.call([*enter, "true"], stderr=subprocess.DEVNULL) == 0
     if not works:
         return
-    inner = [tool, "-pf", sys.executable, "-B", os.path.dirname(os.path.abspath(__file__))]
+    inner = [*enter, sys.executable, "-B", os.path.dirname(os.path.abspath(__file__))]
     inner += [PYTHON, "--as-init"]
     done = subprocess.Popen(inner, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     printed, _ = done.communicate(timeout=60)

@@ -36,7 +36,7 @@ impl<'a> OracleContext<'a> {
         }
     }
 
-    /// The history for the rerun of a known failure: its input counts as accepted.
+    /// The context for the rerun of a known failure: its input counts as accepted.
     pub fn from_failing_call(section: &'a Section, call: &Call) -> Self {
         Self {
             accepted: HashSet::from([CallShape::from_call(call)]),

@@ -20,7 +20,7 @@ pub(super) fn to_security_level(setting: BoundedInteger<1, 5>) -> SecurityLevel 
 
 impl Preset {
     /// Limits and conditions of a call; ranges are drawn from the seed.
-    pub fn conditions(&self, call_seed: u64) -> (CallLimits, CallConditions) {
+    pub fn limits_and_conditions(&self, call_seed: u64) -> (CallLimits, CallConditions) {
         let burst = self.burst();
         let conditions = CallConditions {
             network: self.network(Seed(call_seed)),
@@ -84,7 +84,7 @@ impl Preset {
 
     /// Limits of an import for a single call: those of the preset. Limits that are not set are as
     /// in [`Self::import_limits`].
-    pub fn isolated_import_limits(&self) -> CallLimits {
+    pub fn unshared_import_limits(&self) -> CallLimits {
         let PresetValues { timeout, cpu_limit, memory_limit, disk_limit, .. } = &self.values;
         let of_call = self.limits(self.burst());
         let shared = self.import_limits();
@@ -207,7 +207,7 @@ impl Preset {
         faults
     }
 
-    fn burst(&self) -> Option<ConcurrencyBurst> {
+    pub fn burst(&self) -> Option<ConcurrencyBurst> {
         if !self.has_mode(FailureMode::ConcurrencySpike) {
             return None;
         }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn conditions(json: &str) -> (CallLimits, CallConditions) {
-        preset(json).conditions(7)
+        preset(json).limits_and_conditions(7)
     }
 
     #[test]
@@ -312,7 +312,8 @@ mod tests {
     #[test]
     fn a_bandwidth_range_is_drawn_from_the_seed_and_capped_by_the_limit() {
         let range = r#"{"MIN_BANDWIDTH": "100kbps", "MAX_BANDWIDTH": "900kbps"}"#;
-        let rate = |json: &str, seed| preset(json).conditions(seed).1.network.bits_per_second;
+        let rate =
+            |json: &str, seed| preset(json).limits_and_conditions(seed).1.network.bits_per_second;
         let rates: Vec<u64> = (0..50).filter_map(|seed| rate(range, seed)).collect();
         assert!(rates.iter().all(|rate| (100_000..=900_000).contains(rate)), "{rates:?}");
         assert!(rates.iter().any(|rate| *rate != rates[0]));
@@ -452,10 +453,10 @@ mod tests {
         let tight = preset(
             r#"{"TIMEOUT": "1", "CPU_LIMIT": 0.5, "MEMORY_LIMIT": "64Mi", "DISK_LIMIT": "1Mi"}"#,
         )
-        .isolated_import_limits();
+        .unshared_import_limits();
         assert_eq!((tight.timeout_ms, tight.cpu_ms), (1000, Some(500)));
         assert_eq!((tight.memory_bytes, tight.disk_bytes), (Some(64 << 20), Some(1 << 20)));
-        assert_eq!(preset("{}").isolated_import_limits(), preset("{}").import_limits());
+        assert_eq!(preset("{}").unshared_import_limits(), preset("{}").import_limits());
     }
 
     #[test]

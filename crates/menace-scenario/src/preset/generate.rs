@@ -15,7 +15,7 @@ use crate::config::ConfigError;
 
 use super::conditions::to_security_level;
 use super::profiles::merge_profiles;
-use super::{Preset, PresetOrigin, PresetProfile, PresetValues};
+use super::{CallSettings, Preset, PresetOrigin, PresetProfile, PresetValues};
 
 const DEFAULT_PRESET_COUNT: u32 = 3;
 
@@ -41,8 +41,7 @@ pub struct PresetRequest<'a> {
     pub profiles: Vec<&'a PresetProfile>,
     /// Without a count, each profile is used unchanged, at each of its severities.
     pub count: Option<u32>,
-    /// The values of the settings.
-    pub settings: PresetValues,
+    pub settings: CallSettings,
     /// The profiles are the canonical ones, not a choice of the user.
     pub canonical: bool,
 }
@@ -76,16 +75,19 @@ fn generate_preset(
     index: u32,
 ) -> Result<Preset, ConfigError> {
     let random_values = draw_values(request, &mut seed.rng());
+    let settings = &request.settings;
     let values = if request.profiles.is_empty() {
-        PresetValues { scenario_name: Some(format!("random_{}", index + 1)), ..random_values }
+        let scenario_name = Some(format!("random_{}", index + 1));
+        let random_values = PresetValues { scenario_name, ..random_values };
+        settings.layered_over_random(PresetValues::default(), random_values)
     } else {
         // `high` first, for requests of a single preset.
         let by_turn =
             if index.is_multiple_of(2) { ScenarioSeverity::High } else { ScenarioSeverity::Low };
-        let severity = request.settings.scenario_severity.unwrap_or(by_turn);
-        merge_profiles(&request.profiles, severity).layered_over(random_values)
+        let severity = settings.scenario_severity().unwrap_or(by_turn);
+        let profiles = merge_profiles(&request.profiles, severity);
+        settings.layered_over_random(profiles, random_values)
     };
-    let values = request.settings.clone().layered_over(values);
     Preset::new(values, PresetOrigin::Generated, "generated").map(log_generated)
 }
 
@@ -222,8 +224,8 @@ mod tests {
 
     use super::*;
 
-    fn settings(json: &str) -> PresetValues {
-        read_single_preset(json, "test").unwrap().values().clone()
+    fn settings(json: &str) -> CallSettings {
+        read_single_preset(json, "test").unwrap().values().clone().into()
     }
 
     #[test]

@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn unreported_conditions_are_found() {
         let json = r#"{"FAILURE_MODES": "disk,concurrency_spike", "NETWORK_LATENCY_MS": 5}"#;
-        let (_, asked) = read_single_preset(json, "test").unwrap().conditions(0);
+        let (_, asked) = read_single_preset(json, "test").unwrap().limits_and_conditions(0);
         let mut outcome = Outcome::new(Verdict::Returned, CallStage::Call);
         let all = [Limit::NetworkLatency, Limit::Burst, Limit::Upstream, Limit::FaultDisk];
         assert_eq!(find_unreported_limits(&asked, &outcome), all);

@@ -25,6 +25,8 @@ pub struct PresetKey {
     pub enforced_by: &'static str,
     pub(super) read: fn(&mut PresetValues, &str) -> Result<(), ParseRefusal>,
     pub(super) write: fn(&PresetValues) -> Option<Json>,
+    /// Gives the second values the value of the first.
+    pub(super) copy: fn(&PresetValues, &mut PresetValues),
 }
 
 impl PresetKey {
@@ -139,9 +141,17 @@ macro_rules! keys {
         }
 
         impl PresetValues {
-            /// The values of the settings that apply to calls.
-            pub fn from_settings(settings: &menace_settings::Settings) -> Self {
-                Self { $($field: settings.$group.$setting.value.clone(),)+ }
+            /// The values of the settings that apply to calls: those of the user, or those of an
+            /// untrusted checkout.
+            pub(super) fn from_settings(
+                settings: &menace_settings::Settings,
+                from_checkout: bool,
+            ) -> Self {
+                Self {
+                    $($field: Some(&settings.$group.$setting)
+                        .filter(|found| found.is_from_checkout == from_checkout)
+                        .and_then(|found| found.value.clone()),)+
+                }
             }
 
             /// These values, completed by those of the other where there is none.
@@ -165,6 +175,7 @@ macro_rules! keys {
             write: |values| {
                 values.$field.as_ref().map($crate::preset::keys::ToPresetJson::to_preset_json)
             },
+            copy: |from, to| to.$field.clone_from(&from.$field),
         }),+];
     };
 }

@@ -5,6 +5,7 @@
 //! | `keys` | the table of all keys; reading, writing and documentation use it |
 //! | `failure_modes` | the effect of each failure mode, and its rate at each severity |
 //! | `read` | JSON → presets, or all problems |
+//! | `call_settings` | the settings over presets: whose value holds |
 //! | `conditions` | a preset → limits and conditions of a call |
 //! | `ineffective` | keys without effect, limits that an outcome does not report |
 //! | `profile`, `profiles`, `profiles.json` | named parts of presets, built-in and the user's |
@@ -15,6 +16,7 @@
 //!
 //! Invariant: the values of a [`Preset`] are in their ranges and consistent with each other.
 
+mod call_settings;
 mod conditions;
 mod failure_modes;
 mod generate;
@@ -38,6 +40,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::config::{ConfigError, ConfigProblem};
 use crate::input::ThreatIntensity;
 
+pub use call_settings::CallSettings;
 pub use failure_modes::{FAILURE_MODES, FailureModeEffect, FailureModeInfo};
 pub use generate::{PresetRequest, generate_presets};
 pub use ineffective::{IneffectiveKey, find_unreported_limits};
@@ -89,15 +92,16 @@ impl Preset {
 
     /// The preset with the settings laid over it. A canonical scenario keeps its failure modes and
     /// strategies; those of the settings are added.
-    pub fn with_settings(&self, settings: &PresetValues) -> Result<Self, ConfigError> {
-        let mut settings = settings.clone();
-        if self.origin.is_canonical() {
-            let strategies = self.strategies();
-            settings = settings.with_modes_and_strategies(self.failure_modes(), &strategies);
-        }
+    pub fn with_settings(&self, settings: &CallSettings) -> Result<Self, ConfigError> {
+        let values = if self.origin.is_canonical() {
+            let settings = settings.added_to(self.failure_modes(), &self.strategies());
+            settings.layered_over(self.values.clone())
+        } else {
+            settings.layered_over(self.values.clone())
+        };
         for key in PRESET_KEYS {
-            let (own, set) = (key.value_text(&self.values), key.value_text(&settings));
-            if set.is_some() && set != own {
+            let (own, set) = (key.value_text(&self.values), key.value_text(&values));
+            if set != own {
                 tracing::debug!(
                     target: "menace_scenario::preset",
                     preset = self.name(),
@@ -108,7 +112,7 @@ impl Preset {
                 );
             }
         }
-        Self::new(settings.layered_over(self.values.clone()), self.origin, "settings")
+        Self::new(values, self.origin, "settings")
     }
 
     pub fn values(&self) -> &PresetValues {
@@ -153,7 +157,7 @@ impl Preset {
 
     /// Threat intensity and the memory that bounds oversized inputs.
     pub fn threat_settings(&self) -> ThreatIntensity {
-        let memory = self.conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
+        let memory = self.limits_and_conditions(0).0.memory_bytes.unwrap_or(DEFAULT_MEMORY_BYTES);
         ThreatIntensity::new(self.threat_intensity(), memory)
     }
 
@@ -204,8 +208,8 @@ menace_model::named_enum! {
         Profile = "profile",
         /// Added because of words in a module's path.
         Keyword = "keyword",
-        /// A missing canonical scenario.
-        Added = "injected",
+        /// A canonical scenario that a module lacked.
+        Added = "added",
     }
 }
 

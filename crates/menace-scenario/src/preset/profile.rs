@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use crate::config::{ConfigError, ConfigProblem, OrderedPairs, quote_shortened};
 
 use super::read::{read_values, repeated_key_problems};
-use super::{Preset, PresetOrigin, PresetValues};
+use super::{CallSettings, Preset, PresetOrigin, PresetValues};
 
 menace_model::named_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,10 +153,10 @@ impl PresetProfile {
     /// only that level.
     pub(super) fn to_presets_with_settings(
         &self,
-        settings: &PresetValues,
+        settings: &CallSettings,
         origin: PresetOrigin,
     ) -> Result<Vec<Preset>, ConfigError> {
-        let levels: Vec<&ProfileLevel> = match settings.scenario_severity {
+        let levels: Vec<&ProfileLevel> = match settings.scenario_severity() {
             Some(severity) => self.level(severity).into_iter().collect(),
             None => self.levels.iter().collect(),
         };

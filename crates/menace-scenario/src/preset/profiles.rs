@@ -241,7 +241,7 @@ mod tests {
             let presets = profile.to_presets(PresetOrigin::Profile).unwrap();
             let [low, high] = presets.as_slice() else { panic!("{}", profile.name) };
             assert_eq!(low.severity(), Some(ScenarioSeverity::Low));
-            let differ = low.conditions(0) != high.conditions(0)
+            let differ = low.limits_and_conditions(0) != high.limits_and_conditions(0)
                 || low.threat_intensity() < high.threat_intensity();
             assert!(differ, "{}", profile.name);
         }

@@ -9,8 +9,8 @@ use menace_settings::{BoundedInteger, KeywordProfiles};
 use crate::config::ConfigError;
 
 use super::{
-    CANONICAL_PROFILES, PRESET_KEYS, Preset, PresetOrigin, PresetProfile, PresetRequest,
-    PresetValues, ProfileCatalog, generate_presets, profiles_for,
+    CANONICAL_PROFILES, CallSettings, PRESET_KEYS, Preset, PresetOrigin, PresetProfile,
+    PresetRequest, PresetValues, ProfileCatalog, generate_presets, profiles_for,
 };
 
 /// Presets that a module needs in addition to `presets`: the canonical profiles that these do not
@@ -20,7 +20,7 @@ pub fn missing_presets(
     module: &str,
     profiles: &ProfileCatalog,
     keywords: &KeywordProfiles,
-    settings: &PresetValues,
+    settings: &CallSettings,
     seed: Seed,
 ) -> Result<Vec<Preset>, ConfigError> {
     let mut added = Vec::new();
@@ -86,7 +86,7 @@ fn is_at_least_as_severe(preset: &Preset, values: &PresetValues, profile: &Prese
     if !is_of_users && preset.name().split('+').any(|name| profile.has_name(name)) {
         return true;
     }
-    let burst = preset.conditions(0).1.burst.unwrap_or(ConcurrencyBurst { threads: 0, tasks: 0 });
+    let burst = preset.burst().unwrap_or(ConcurrencyBurst { threads: 0, tasks: 0 });
     let is_burst_enough = |given: u32, wanted: Option<u64>| u64::from(given) >= wanted.unwrap_or(0);
     preset.values().network_latency_ms >= values.network_latency_ms
         && values.threat_intensity.is_none_or(|it| preset.threat_intensity() >= it.fraction())
@@ -154,7 +154,7 @@ mod tests {
             module,
             &ProfileCatalog::built_in(),
             &keywords,
-            &PresetValues::default(),
+            &CallSettings::default(),
             Seed(1),
         );
         found.unwrap().iter().map(|preset| (preset.name().to_owned(), preset.origin)).collect()
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn conditions_weakened_by_a_setting_are_no_gap() {
         let settings = r#"{"THREAT_INTENSITY": 5, "THREAD_BURST": 2, "NETWORK_LATENCY_MS": 1}"#;
-        let settings = read_single_preset(settings, "test").unwrap().values().clone();
+        let settings = read_single_preset(settings, "test").unwrap().values().clone().into();
         let (profiles, keywords) = (ProfileCatalog::built_in(), KeywordProfiles::default());
         let added =
             missing_presets(&[], "core.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
@@ -240,7 +240,8 @@ mod tests {
         ] {
             let set = read_single_preset(settings, "test").unwrap().values().clone();
             let added =
-                missing_presets(&[], "core.py", &profiles, &keywords, &set, Seed(1)).unwrap();
+                missing_presets(&[], "core.py", &profiles, &keywords, &set.clone().into(), Seed(1))
+                    .unwrap();
             assert_eq!(added.len(), 2 * CANONICAL_PROFILES.len());
             let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
             assert_eq!(
@@ -268,8 +269,8 @@ mod tests {
             .unwrap();
         let set = read_single_preset(r#"{"SANDBOX_STUB_STRATEGY": "smart"}"#, "test").unwrap();
         let keywords = KeywordProfiles::default();
-        let added =
-            missing_presets(&[], "core.py", &profiles, &keywords, set.values(), Seed(1)).unwrap();
+        let set = set.values().clone().into();
+        let added = missing_presets(&[], "core.py", &profiles, &keywords, &set, Seed(1)).unwrap();
         let ran: Vec<(&str, &Preset)> = added.iter().map(|one| ("core.py", one)).collect();
         assert_eq!(find_scenario_gaps(["core.py"], &ran, &profiles), Ok(Vec::new()));
     }
@@ -288,10 +289,12 @@ mod tests {
         let keywords = KeywordProfiles::default();
         let profiles = ProfileCatalog::built_in();
         let found =
-            missing_presets(&[], "db.py", &profiles, &keywords, &settings, Seed(1)).unwrap();
+            missing_presets(&[], "db.py", &profiles, &keywords, &settings.clone().into(), Seed(1))
+                .unwrap();
         assert!(found.iter().all(|preset| preset.values().cpu_limit == settings.cpu_limit));
         let low =
             read_single_preset(r#"{"SCENARIO_SEVERITY": "low"}"#, "test").unwrap().values().clone();
+        let low = low.into();
         let found = missing_presets(&[], "core.py", &profiles, &keywords, &low, Seed(1)).unwrap();
         let threat = |preset: &Preset| preset.threat_intensity();
         assert_eq!(found.len(), CANONICAL_PROFILES.len(), "one level of each");

@@ -8,7 +8,7 @@ use menace_settings::{PresetMode, Settings};
 use crate::config::ConfigError;
 
 use super::{
-    CANONICAL_PROFILES, Preset, PresetOrigin, PresetRequest, PresetValues, ProfileCatalog,
+    CANONICAL_PROFILES, CallSettings, Preset, PresetOrigin, PresetRequest, ProfileCatalog,
     generate_presets, read_presets,
 };
 
@@ -47,7 +47,7 @@ impl PresetSelection<'_> {
                 "took a preset"
             );
         }
-        let values = PresetValues::from_settings(self.settings);
+        let values = CallSettings::from_settings(self.settings);
         presets.iter().map(|preset| preset.with_settings(&values)).collect()
     }
 
@@ -73,7 +73,7 @@ impl PresetSelection<'_> {
             profiles: self.profiles.get_all(names.iter().copied(), "canonical profiles")?,
             count: self.count.filter(|_| !canonical),
             canonical,
-            settings: PresetValues::from_settings(self.settings),
+            settings: CallSettings::from_settings(self.settings),
         };
         generate_presets(&wanted, self.seed.derive_nth(cycle as u64))
     }
@@ -83,7 +83,7 @@ impl PresetSelection<'_> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use menace_settings::SettingsSources;
+    use menace_settings::{DotEnvFile, FileTrust, SettingsSources};
 
     use super::*;
 
@@ -99,9 +99,17 @@ mod tests {
     ) -> Vec<Preset> {
         let environment: BTreeMap<String, String> =
             environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let settings =
-            Settings::resolve(&SettingsSources { environment, ..SettingsSources::default() })
-                .unwrap();
+        let sources = SettingsSources { environment, ..SettingsSources::default() };
+        select_presets_from(&sources, files, count, cycle)
+    }
+
+    fn select_presets_from(
+        sources: &SettingsSources,
+        files: &[&str],
+        count: Option<u32>,
+        cycle: usize,
+    ) -> Vec<Preset> {
+        let settings = Settings::resolve(sources).unwrap();
         let files: Vec<PresetFile> = files
             .iter()
             .map(|text| PresetFile { name: "f.json".to_owned(), text: (*text).to_owned() })
@@ -116,6 +124,20 @@ mod tests {
             seed: Seed(1),
         };
         selection.presets(cycle).unwrap()
+    }
+
+    /// The presets under a `.env` of an untrusted checkout.
+    fn select_presets_with_dotenv(
+        environment: &[(&str, &str)],
+        dotenv: &str,
+        files: &[&str],
+    ) -> Vec<Preset> {
+        let environment: BTreeMap<String, String> =
+            environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let file = DotEnvFile::parse(".env", dotenv, &BTreeMap::new(), FileTrust::Untrusted);
+        let dotenv = Some(file.unwrap());
+        let sources = SettingsSources { environment, dotenv, ..SettingsSources::default() };
+        select_presets_from(&sources, files, None, 0)
     }
 
     fn origins(presets: &[Preset]) -> Vec<&'static str> {
@@ -195,5 +217,29 @@ mod tests {
                 assert_eq!(seconds, 9, "{}", preset.name());
             }
         }
+    }
+
+    #[test]
+    fn settings_of_a_checkout_loosen_nothing_of_the_user() {
+        let dotenv = "SECURITY_LEVEL=3\nMEMORY_LIMIT=512Mi\nCPU_LIMIT=1h\nCPU_SHARE=4\n\
+                      TIMEOUT=10s\n";
+        let strict = r#"{"SECURITY_LEVEL": 5, "MEMORY_LIMIT": "64Mi", "CPU_LIMIT": 1,
+                         "CPU_SHARE": 0.5, "TIMEOUT": 2}"#;
+        let expected = read_presets(strict, "mine", PresetOrigin::StaticFile).unwrap();
+        let of_file = select_presets_with_dotenv(&[], dotenv, &[strict]);
+        assert_eq!(of_file[0].values(), expected[0].values());
+        let of_list = select_presets_with_dotenv(&[("SANDBOX_ENV_PRESETS", strict)], dotenv, &[]);
+        assert_eq!(of_list[0].values(), expected[0].values());
+        let of_environment = select_presets_with_dotenv(&[("CPU_LIMIT", "2")], dotenv, &["{}"]);
+        assert_eq!(of_environment[0].values().cpu_limit.unwrap().get().as_secs(), 2);
+    }
+
+    #[test]
+    fn settings_of_a_checkout_make_calls_stricter() {
+        let dotenv = "SECURITY_LEVEL=4\nCPU_LIMIT=1\n";
+        let loose = r#"{"SECURITY_LEVEL": 1, "CPU_LIMIT": 9}"#;
+        let preset = &select_presets_with_dotenv(&[], dotenv, &[loose])[0];
+        assert_eq!(preset.values().security_level.unwrap().get(), 4);
+        assert_eq!(preset.values().cpu_limit.unwrap().get().as_secs(), 1);
     }
 }

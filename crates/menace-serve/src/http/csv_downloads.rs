@@ -137,7 +137,7 @@ fn section_scenarios(app: &DashboardState, query: &SectionQuery) -> ServeResult<
 }
 
 fn failures(app: &DashboardState, query: &FailuresQuery) -> ServeResult<CsvTable> {
-    let (lines, _, _) =
+    let (lines, _) =
         view::failures::failure_lines(&app.data_source, query, |_| PageRange::first(MAX_CSV_ROWS))?;
     let mut csv = CsvTable::new(
         "id,section,kind,scenario,verdict,exception,message,location,count,\
@@ -272,7 +272,7 @@ fn decisions(app: &DashboardState, query: &TableQuery) -> ServeResult<CsvTable> 
     for decision in view::decisions::decision_rows(shown.decisions(), query) {
         let head = [
             decision.what,
-            serialized_word(&decision.verdict),
+            serialized_word(&decision.answer),
             decision.confidence.to_string(),
             decision.samples.to_string(),
             decision.needed.to_string(),

@@ -57,7 +57,7 @@ const FIXED_DECLARATIONS: &[MetricDeclaration] = declarations! {
     Menace Gauge "menace_open_failures" ["kind"]: "Open failures, by kind.";
     Menace Gauge "menace_run_roi" []: "ROI of the last finished run.";
     Menace Gauge "menace_run_failures" []: "Failures of the last run.";
-    Menace Gauge "menace_run_new_failures" []: "Failures of the last run that no earlier run had.";
+    Menace Gauge "menace_run_new_failures" []: "New failures of the last run.";
     Menace Gauge "menace_run_sections" []: "Sections of the last run.";
     Menace Gauge "menace_run_calls" ["verdict"]: "Calls of the last run, by verdict.";
     Menace Gauge "menace_run_duration_seconds" []: "Duration of the last run.";

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use menace_model::escape_for_terminal;
+
 use super::declarations::{
     METRIC_DECLARATIONS, PrometheusKind, declaration_index, is_synergy_metric,
 };
@@ -30,7 +32,8 @@ impl MetricsExposition {
             tracing::debug!(name, "a gauge with other labels is left out");
             return;
         }
-        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        // Escaped here, so that no two samples become the same one.
+        let labels = labels.iter().map(|&label| escape_unprintable(label)).collect();
         self.samples.entry(place).or_default().insert(labels, value);
     }
 
@@ -69,6 +72,11 @@ fn write_head(out: &mut String, name: &str, help: &str, kind: PrometheusKind) {
     let help = help.replace('\\', "\\\\").replace('\n', "\\n");
     let _ = writeln!(out, "# HELP {name} {help}");
     let _ = writeln!(out, "# TYPE {name} {}", kind.as_str());
+}
+
+/// Line breaks are left to the escapes of the format, which has none for other characters.
+fn escape_unprintable(label: &str) -> String {
+    label.split('\n').map(escape_for_terminal).collect::<Vec<_>>().join("\n")
 }
 
 fn escape_label(label: &str) -> String {
@@ -125,5 +133,15 @@ mod tests {
         let text = out.to_text();
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.ends_with("{module=\"a\\\"} 1\\nevil 2\\\\\"} 1\n"), "{text}");
+    }
+
+    #[test]
+    fn labels_show_no_character_that_draws_over_others() {
+        let mut out = MetricsExposition::default();
+        out.set("menace_module_roi", &["a\u{1b}[2J\u{9b}\u{202e}b\r"], 1.0);
+        out.set("menace_module_roi", &["a\\x1b[2J\\x9b\\u202eb\\r"], 2.0);
+        let text = out.to_text();
+        assert_eq!(text.lines().count(), 3, "no sample comes twice: {text}");
+        assert!(text.ends_with("{module=\"a\\\\x1b[2J\\\\x9b\\\\u202eb\\\\r\"} 2\n"), "{text}");
     }
 }

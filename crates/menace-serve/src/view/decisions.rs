@@ -2,7 +2,7 @@
 //! forecasts.
 
 use menace_store::{BorderlineStatus, DecisionReport};
-use menace_track::stats::evidence::{DecisionEvidence, DecisionVerdict, StatisticalDecision};
+use menace_track::stats::evidence::{DecisionAnswer, DecisionEvidence, StatisticalDecision};
 use menace_track::stats::forecast_calibrator::FeatureDrift;
 use menace_track::stats::foresight::{CollapsePrediction, CollapseRisk};
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub(crate) fn decision_rows(
     let sorting = query.sorting(DECISION_COLUMNS, UNSORTED);
     match sorting.by {
         "question" => rows.sort_by(|one, other| one.what.cmp(&other.what)),
-        "answer" => rows.sort_by_key(|row| format!("{:?}", row.verdict)),
+        "answer" => rows.sort_by_key(|row| format!("{:?}", row.answer)),
         _ => {}
     }
     if sorting.descending {
@@ -74,7 +74,7 @@ pub(crate) fn outlook_rows(
 pub(crate) struct DecisionRow {
     /// The question: of the run, a module or a metric.
     pub what: String,
-    pub verdict: DecisionVerdict,
+    pub answer: DecisionAnswer,
     pub confidence: f64,
     pub needed: usize,
     pub samples: usize,
@@ -183,10 +183,10 @@ fn all_decision_rows(report: &DecisionReport) -> Vec<DecisionRow> {
 }
 
 fn decision_row(what: String, decision: &StatisticalDecision) -> DecisionRow {
-    let StatisticalDecision { verdict, confidence, needed, samples, evidence } = decision;
+    let StatisticalDecision { answer, confidence, needed, samples, evidence } = decision;
     DecisionRow {
         what,
-        verdict: *verdict,
+        answer: *answer,
         confidence: *confidence,
         needed: *needed,
         samples: *samples,

@@ -98,7 +98,7 @@ pub(crate) fn failure_lines(
     source: &DataSource,
     query: &FailuresQuery,
     page: impl FnOnce(u64) -> PageRange,
-) -> ServeResult<(Vec<FailureListRow>, u64, Option<i64>)> {
+) -> ServeResult<(Vec<FailureListRow>, u64)> {
     let sorting = query.sorting();
     let order = match sorting.by {
         "section" => FailureSortOrder::Section,
@@ -118,15 +118,14 @@ pub(crate) fn failure_lines(
     };
     let found = source.query(|store| {
         let run = match query.run.as_deref().filter(|run| !run.is_empty()) {
-            Some(run) => Some(SelectedRun::find_existing(store, Some(run))?.run),
+            Some(run) => Some(SelectedRun::find_existing(store, Some(run))?.run.id),
             None => None,
         };
-        let since = run.as_ref().map(|run| run.started_ms);
-        let Some(filter) = query.filter(run.map(|run| run.id)) else {
-            return Ok((Vec::new(), 0, since));
+        let Some(filter) = query.filter(run) else {
+            return Ok((Vec::new(), 0));
         };
         let total = store.failure_count(&filter)?;
-        Ok((store.list_failures(&filter, order, reverse, page(total))?, total, since))
+        Ok((store.list_failures(&filter, order, reverse, page(total))?, total))
     })?;
     Ok(found.unwrap_or_default())
 }
@@ -136,14 +135,14 @@ pub(crate) fn failures_page(
     query: &FailuresQuery,
 ) -> ServeResult<FailuresPage> {
     let (here, sorting) = (query.page_address(), query.sorting());
-    let (lines, total, since) = failure_lines(source, query, |total| {
+    let (lines, total) = failure_lines(source, query, |total| {
         let paging = PageNavigation::new(&here, query.page, total);
         PageRange { limit: ROWS_PER_PAGE, offset: paging.offset() }
     })?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     Ok(FailuresPage {
         columns: sorting.column_heads(FAILURE_COLUMNS, &here),
-        rows: lines.into_iter().map(|line| FailurePageRow::from_line(line, since)).collect(),
+        rows: lines.into_iter().map(FailurePageRow::from_line).collect(),
         paging: PageNavigation::new(&here, query.page, total),
         q: text(&query.q),
         kind: text(&query.kind),
@@ -182,13 +181,13 @@ pub(crate) struct FailureOccurrence {
 
 pub(crate) fn failure_page(source: &DataSource, id: &str) -> ServeResult<FailurePage> {
     source.query_existing(|store| {
-        let known = store.failure(id)?;
+        let record = store.failure(id)?;
         // The repository of the run that saw it last.
-        let repository = store.run_list_row(&known.last.run)?.map(|run| run.repository);
+        let repository = store.run_list_row(&record.last_seen.run)?.map(|run| run.repository);
         let (sightings, sighting_count) =
-            store.latest_occurrences(&known.failure.id, MAX_OCCURRENCES)?;
+            store.latest_occurrences(&record.failure.id, MAX_OCCURRENCES)?;
         Ok(FailurePage {
-            detail: build_failure_detail(&known, Path::new(&repository.unwrap_or_default())),
+            detail: build_failure_detail(&record, Path::new(&repository.unwrap_or_default())),
             occurrences: sightings
                 .into_iter()
                 .map(|seen| FailureOccurrence {

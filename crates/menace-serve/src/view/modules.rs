@@ -262,7 +262,7 @@ pub(crate) fn module_page(source: &DataSource, query: &ModulesQuery) -> ServeRes
             paging,
             q: query.table.search_text(),
             hidden_fields: here.hidden_fields(&["q"]),
-            failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
+            failures: lines.into_iter().map(FailurePageRow::from_line).collect(),
         })
     })
 }

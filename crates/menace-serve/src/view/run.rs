@@ -47,11 +47,11 @@ impl SelectedRun {
         };
         let Some(run) = run else { return Ok(None) };
         let cycle = store.last_measured_cycle(&run.id)?;
-        // A summary of another version is none.
+        // A report of another version is none.
         let report = run
-            .summary
+            .report
             .as_ref()
-            .and_then(|summary| <RunReport as serde::Deserialize>::deserialize(summary).ok());
+            .and_then(|report| <RunReport as serde::Deserialize>::deserialize(report).ok());
         Ok(Some(Self { run, report, cycle }))
     }
 
@@ -192,8 +192,7 @@ pub(crate) struct FailurePageRow {
 }
 
 impl FailurePageRow {
-    /// `since_ms`: the time at which the run began; failures first seen after it are new.
-    pub(crate) fn from_line(line: FailureListRow, since_ms: Option<i64>) -> Self {
+    pub(crate) fn from_line(line: FailureListRow) -> Self {
         Self {
             id: line.id.0,
             module: line.section.path().to_owned(),
@@ -208,7 +207,7 @@ impl FailurePageRow {
             first: format_timestamp(line.first_ms),
             last: format_timestamp(line.last_ms),
             gone: line.gone_ms.is_some(),
-            is_new: since_ms.is_some_and(|since| line.first_ms >= since),
+            is_new: line.new_in_run,
         }
     }
 }
@@ -317,10 +316,7 @@ pub(crate) fn overview_page(
             }),
             metrics: metric_tiles(source, run)?,
             modules: weakest_modules(store, &shown, MAX_OVERVIEW_ROWS as usize)?,
-            failures: lines
-                .into_iter()
-                .map(|line| FailurePageRow::from_line(line, Some(run.started_ms)))
-                .collect(),
+            failures: lines.into_iter().map(FailurePageRow::from_line).collect(),
             failure_count: store.count_failures_of_run(&run.id)?,
             heat: source.heat_map(store, &shown)?,
             has_decisions: decisions.is_some(),

@@ -238,7 +238,7 @@ pub(crate) fn section_page(source: &DataSource, query: &SectionQuery) -> ServeRe
             cells_csv: here.at_path("/section_scenarios.csv").href(),
             chart: svg(&chart.draw()),
             png: PageAddress::new("/plots/section.png").with("id", Some(section.as_str())).href(),
-            failures: lines.into_iter().map(|line| FailurePageRow::from_line(line, None)).collect(),
+            failures: lines.into_iter().map(FailurePageRow::from_line).collect(),
             calls: made.into_iter().map(SectionCallRow::from_record).collect(),
             columns: query.sorting().column_heads(CALL_COLUMNS, &here),
             q: filter.text.unwrap_or_default(),

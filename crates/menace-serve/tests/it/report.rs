@@ -2,9 +2,12 @@
 
 use menace_serve::{ImportGraph, ImportGraphNode, render_report};
 
-use menace_model::WeaknessKind;
+use menace_model::{FailureId, WeaknessKind};
+use menace_store::Store;
 
-use crate::sample::{PLAIN_TEXT, SampleData, add_run, join_lines, sample_failure};
+use crate::sample::{
+    DATABASE_URL, PLAIN_TEXT, SampleData, add_run, fetch_as_browser, join_lines, sample_failure,
+};
 
 #[test]
 fn it_says_what_was_run_what_broke_and_how_to_see_it_again() {
@@ -31,6 +34,30 @@ fn it_says_what_was_run_what_broke_and_how_to_see_it_again() {
     assert!(join_lines(&page).contains("No module imports <code>shop/till.py</code>."), "{page}");
     assert!(!page.contains("fa11111111"), "that one is of the run before");
     assert!(render_report(&world.data_source(), Some("r-1"), None).unwrap().contains("fa11111111"));
+}
+
+#[test]
+fn a_failure_that_was_gone_is_new_in_the_run_in_which_it_is_back() {
+    const BADGE: &str = "<span class=\"chip new\">";
+    let world = SampleData::new(PLAIN_TEXT);
+    let id = FailureId("fb22222222".into());
+    let (store, _) = Store::open(&world.data_dir(), DATABASE_URL).unwrap();
+    for (run, is_gone, badges) in [("r-3", true, 1), ("r-4", false, 0)] {
+        if is_gone {
+            store.set_gone(&id, Some(2_500_000)).unwrap();
+        }
+        let failure = sample_failure(&id.0, PLAIN_TEXT);
+        let data = world.data_dir();
+        add_run(&data, &data, run, 3_000_000, 0.1, PLAIN_TEXT, &[failure]);
+        let page = render_report(&world.data_source(), None, None).unwrap();
+        assert_eq!(page.matches(BADGE).count(), badges, "{run}");
+        for path in ["/failures?run=", "/runs/"].map(|path| format!("{path}{run}")) {
+            let page = fetch_as_browser(&world.routes(), &path);
+            assert_eq!(page.text().matches(BADGE).count(), badges, "{path}");
+        }
+    }
+    let page = render_report(&world.data_source(), Some("r-3"), None).unwrap();
+    assert_eq!(page.matches(BADGE).count(), 1, "an older report has not changed");
 }
 
 #[test]

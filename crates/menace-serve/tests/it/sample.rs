@@ -16,7 +16,7 @@ use menace_model::{
 use menace_serve::{AccessPolicy, AccessToken, DashboardServer, DataSource};
 use menace_settings::{Settings, SettingsSources};
 use menace_store::{
-    BorderlineCandidate, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
+    BorderlineModule, BorderlineStatus, CallRecord, CellKey, CellRecord, CoverageReport,
     DecisionReport, FailureReport, MetricMeasurement, MetricsDatabase, ModuleRecord,
     ModuleScoreReport, REPORT_VERSION, RunEndRecord, RunId, RunReport, RunStartRecord, RunStatus,
     RunWriter, ScenarioRecord, ScenarioReport, SectionRecord, Store, StoredMetricMap,
@@ -173,9 +173,9 @@ fn sample_decisions(words: SampleText) -> DecisionReport {
         samples: 17,
         holds: false,
     };
-    let verdict = menace_track::stats::evidence::DecisionVerdict::No;
+    let answer = menace_track::stats::evidence::DecisionAnswer::No;
     judgement.roi = StatisticalDecision {
-        verdict,
+        answer,
         confidence: 0.5,
         needed: 3,
         samples: 17,
@@ -205,7 +205,7 @@ fn sample_decisions(words: SampleText) -> DecisionReport {
                 limits: None,
             },
         )]),
-        borderline: vec![BorderlineCandidate {
+        borderline: vec![BorderlineModule {
             module: "cart".into(),
             raroi: vec![0.1, 0.0625],
             confidence: 0.5,
@@ -400,7 +400,7 @@ pub(crate) fn add_run(
             status: RunStatus::Finished,
             finished_ms: started_ms + 12_500,
             cycles: 1,
-            summary: serde_json::to_value(summary).unwrap(),
+            report: serde_json::to_value(summary).unwrap(),
         })
         .unwrap();
 }

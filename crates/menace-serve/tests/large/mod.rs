@@ -104,7 +104,7 @@ pub(crate) fn make_large_run(home: &Path) -> Result<ImportGraph> {
         status: RunStatus::Finished,
         finished_ms: STARTED_MS + 50_000,
         cycles: 1,
-        summary: serde_json::to_value(report)?,
+        report: serde_json::to_value(report)?,
     })?;
     write_histories(&data, &id)?;
     let nodes = (0..MODULE_COUNT)

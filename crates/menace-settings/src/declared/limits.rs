@@ -14,10 +14,10 @@ group! {
     /// What one call may use of the machine, and what is done to it.
     pub struct LimitSettings = "Limits and faults of a call" {
         /// Processor time of a call, in seconds unless a unit is given.
-        cpu_limit: Option<PositiveAmount<Duration>> = "CPU_LIMIT".repository();
+        cpu_limit: Option<PositiveAmount<Duration>> = "CPU_LIMIT".lower_only();
 
         /// Processors that a call may use at once: `0.5`, or `50%` of one.
-        cpu_share: Option<ProcessorCount> = "CPU_SHARE".repository();
+        cpu_share: Option<ProcessorCount> = "CPU_SHARE".lower_only();
 
         /// Memory of a call beyond what the imported module takes, all of its processes together.
         memory_limit: Option<PositiveAmount<ByteSize>> = "MEMORY_LIMIT".at_most("512Mi");

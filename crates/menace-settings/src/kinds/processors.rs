@@ -47,6 +47,10 @@ impl SettingType for ProcessorCount {
     fn show(&self) -> Option<String> {
         self.0.show()
     }
+
+    fn magnitude(&self) -> Option<f64> {
+        Some(self.0)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 SELECT
     page.id, section.text, kind.text, scenario.text, verdict.text, exception.text,
     (SELECT substr(message, 1, 500) FROM failures WHERE failures.key = page.key),
-    file.text, page.line, page.count, page.first_ms, page.last_ms, page.gone_ms
+    file.text, page.line, page.count, page.first_ms, page.last_ms, page.gone_ms,
+    (SELECT new FROM sightings WHERE failure = page.key
+        AND run = (SELECT key FROM runs WHERE id = ?5))
 FROM (
     SELECT
         failures.key, failures.id, failures.section, failures.kind, failures.scenario,

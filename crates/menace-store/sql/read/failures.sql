@@ -2,7 +2,7 @@
 SELECT
     failures.id, section.text, kind.text, scenario.text, verdict.text, exception.text, message,
     file.text, line, call, outcome, first_run, first_ms, last_run, last_ms, failures.count, shrunk,
-    gone_ms, {count_in_run}
+    gone_ms, {in_run}
 FROM {tables}
 JOIN names AS section ON section.key = failures.section
 JOIN names AS kind ON kind.key = failures.kind

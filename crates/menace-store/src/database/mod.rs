@@ -11,7 +11,7 @@ mod schema_check;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -103,7 +103,7 @@ pub(crate) fn recover(
 ) -> StoreResult<Vec<StoreNotice>> {
     let check = |path: &Path| {
         // SQLite treats an empty file as a new database.
-        if fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
+        if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
             return Ok(Some("it is empty".to_owned()));
         }
         match open_and_migrate(path, kind) {
@@ -180,15 +180,23 @@ pub(crate) fn open_read_only(
 
 /// Opens a file without following a link at its last name; links in its directory are the user's.
 fn open_without_links(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let directory = files::parent_directory(path).canonicalize();
-    let path = match (directory, path.file_name()) {
-        (Ok(directory), Some(name)) => directory.join(name),
-        _ => path.to_owned(),
-    };
-    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let path = resolve_directory(path).unwrap_or_else(|_| path.to_owned());
+    let connection = open_with(path, flags)?;
     connection.busy_timeout(LOCK_TIMEOUT)?;
     Ok(connection)
+}
+
+/// The path of a file in its directory, to which links may lead. SQLite would refuse these, too.
+fn resolve_directory(path: &Path) -> std::io::Result<PathBuf> {
+    let directory = menace_files::resolve_named_path(files::parent_directory(path))?;
+    Ok(directory.join(path.file_name().unwrap_or_default()))
+}
+
+/// Every file that SQLite opens for Menace.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that opens databases")]
+fn open_with(path: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    Connection::open_with_flags(path, flags)
 }
 
 fn count_tables(connection: &Connection) -> rusqlite::Result<i64> {
@@ -200,17 +208,15 @@ pub(crate) fn open_immutable(
     path: &Path,
     kind: &DatabaseSpec,
 ) -> StoreResult<(Connection, Option<StoreNotice>)> {
-    let whole = path
-        .canonicalize()
+    let whole = resolve_directory(path)
         .map_err(|source| files::StoreFileError::from_io("read", path, source))?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     // Without this, SQLite would have to create a file beside it.
     let address = format!("file:{}?immutable=1", escape_uri_path(&whole));
-    let connection = Connection::open_with_flags(address, flags).in_database(path)?;
+    let connection = open_with(address, flags).in_database(path)?;
     schema_check::check_schema_objects(path, &connection, kind)?;
-    let log = fs::metadata(append_to_file_name(path, "-wal")).map_or(0, |metadata| metadata.len());
+    let log = fs::symlink_metadata(append_to_file_name(path, "-wal"))
+        .map_or(0, |metadata| metadata.len());
     let notice = (log > 0).then(|| StoreNotice::WalNotRead { path: path.to_owned() });
     Ok((connection, notice))
 }
@@ -262,7 +268,7 @@ fn open_and_migrate(path: &Path, kind: &DatabaseSpec) -> StoreResult<Connection>
 /// Checks the owner before anything is written: not even the journal mode of another program's
 /// database is changed, and none of its triggers or views runs.
 fn check_owner(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
-    if fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
+    if fs::symlink_metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(());
     }
     // Not read-only: a log that was left behind must be recovered first, since its content counts.
@@ -285,7 +291,7 @@ fn check_owner(path: &Path, kind: &DatabaseSpec) -> StoreResult<()> {
 /// Checks for damage. In databases above [`MAX_CHECKED_BYTES`] it shows only when damaged pages are
 /// read.
 fn check_integrity(path: &Path, connection: &Connection) -> StoreResult<()> {
-    if fs::metadata(path).map_or(0, |metadata| metadata.len()) > MAX_CHECKED_BYTES {
+    if fs::symlink_metadata(path).map_or(0, |metadata| metadata.len()) > MAX_CHECKED_BYTES {
         return Ok(());
     }
     let check_result: String =
@@ -301,7 +307,7 @@ fn check_integrity(path: &Path, connection: &Connection) -> StoreResult<()> {
 
 /// Refuses an empty file beside a log: SQLite would treat it as a new database, and delete the log.
 fn handle_empty_file(path: &Path) -> StoreResult<Option<StoreNotice>> {
-    let length = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
+    let length = |path: &Path| fs::symlink_metadata(path).ok().map(|metadata| metadata.len());
     if length(path) != Some(0) {
         return Ok(None);
     }
@@ -314,4 +320,36 @@ fn handle_empty_file(path: &Path) -> StoreResult<Option<StoreNotice>> {
     let to = move_aside(path, "corrupt", &SIDECAR_SUFFIXES)?;
     let why = "it is empty, but its log is not".into();
     Ok(Some(StoreNotice::MovedAside { path: path.to_owned(), to, why }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const SPEC: DatabaseSpec = DatabaseSpec {
+        migrations: &["CREATE TABLE fruit (name TEXT)"],
+        application_id: Some(1),
+        journal_mode: JournalMode::Rollback,
+    };
+
+    #[test]
+    fn a_database_is_opened_through_links_to_its_directory_but_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("directory");
+        fs::create_dir(&directory).unwrap();
+        drop(open_and_migrate(&directory.join("own #1.db"), &SPEC).unwrap());
+        symlink(&directory, place.path().join("way")).unwrap();
+        symlink("own #1.db", directory.join("link.db")).unwrap();
+        let by_way = place.path().join("way");
+        assert!(open_immutable(&by_way.join("own #1.db"), &SPEC).is_ok());
+        assert!(connect(&by_way.join("own #1.db"), &SPEC).is_ok());
+        for link in [directory.join("link.db"), by_way.join("link.db")] {
+            assert!(open_immutable(&link, &SPEC).is_err());
+            assert!(connect(&link, &SPEC).is_err());
+        }
+        assert!(open_immutable(&directory.join("none.db"), &SPEC).is_err());
+        assert!(open_immutable(&place.path().join("none/none.db"), &SPEC).is_err());
+    }
 }

@@ -53,7 +53,7 @@ fn lock_draft(path: &Path) -> StoreFileResult<(PathBuf, File)> {
 
 fn is_same_file(file: &File, path: &Path) -> bool {
     let identity = |metadata: &fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
+    match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(open), Ok(there)) => identity(&open) == identity(&there),
         _ => false,
     }

@@ -57,6 +57,11 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     menace_files::read_file(path, MAX_DATA_FILE_BYTES)
 }
 
+/// Whether there is an entry of this name, even a link.
+pub(crate) fn exists(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
 pub(crate) fn remove_file(path: &Path) -> std::io::Result<()> {
     let (parent, name) = open_parent(path)?;
     parent.remove_file(name)
@@ -69,10 +74,9 @@ pub(crate) fn rename_file(path: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Creates the directory of `path`, with all above it.
-#[expect(clippy::disallowed_methods, reason = "the way to the data directory has been checked")]
 pub(crate) fn create_parent_directory(path: &Path) -> StoreFileResult<()> {
     let directory = parent_directory(path);
-    std::fs::create_dir_all(directory)
+    menace_files::create_named_directories(directory)
         .map_err(|source| StoreFileError::from_io("create", directory, source))
 }
 

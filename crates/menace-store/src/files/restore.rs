@@ -3,13 +3,12 @@
 //!
 //! Invariant: restoring a copy renames it, and it is never overwritten before.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use menace_files::UntrustedDir;
 
 use super::{
-    BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, move_aside,
+    BACKUP_SUFFIX, StoreFileError, StoreFileResult, append_to_file_name, exists, move_aside,
     parent_directory, rename_file,
 };
 use crate::StoreNotice;
@@ -52,10 +51,6 @@ pub(crate) fn restore<E: From<StoreFileError>>(
         break;
     }
     Ok(notices)
-}
-
-fn exists(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
 }
 
 fn move_aside_if_damaged<E: From<StoreFileError>>(

@@ -7,7 +7,7 @@ use super::rows::{ColumnReader, RowResult};
 use super::{MAX_NAMED_CANDIDATES, select_unique};
 use crate::database::StoreResult;
 use crate::store::failure_not_found;
-use crate::{FailureObservation, FailureRecord, RunId, RunOccurrences, Store};
+use crate::{FailureRecord, OccurrenceTime, RunId, RunOccurrences, Store};
 
 const NEWEST_FIRST: &str = "ORDER BY failures.first_ms DESC, failures.id";
 const LAST_SEEN_FIRST: &str = "ORDER BY failures.last_ms DESC, failures.id";
@@ -17,7 +17,7 @@ const BY_ID_PREFIX: &str = "WHERE failures.id >= ?1 AND failures.id < ?1 || char
 impl Store {
     /// The failures of all runs, the one seen last first.
     pub fn failures(&self) -> StoreResult<Vec<FailureRecord>> {
-        self.query(&failures_sql("failures", "NULL", LAST_SEEN_FIRST), [], read_failure)
+        self.query(&failures_sql("failures", "NULL, 0", LAST_SEEN_FIRST), [], read_failure)
     }
 
     /// The failures of one run, the newest first.
@@ -25,12 +25,16 @@ impl Store {
         let tables = "sightings JOIN failures ON failures.key = sightings.failure";
         let of_run = "WHERE sightings.run = (SELECT key FROM runs WHERE id = ?1)";
         let which = format!("{of_run} {NEWEST_FIRST}");
-        self.query(&failures_sql(tables, "sightings.count", &which), [&run.0], read_failure)
+        self.query(
+            &failures_sql(tables, "sightings.count, sightings.new", &which),
+            [&run.0],
+            read_failure,
+        )
     }
 
     /// The failure with this id, or the only one whose id starts with it.
     pub fn failure(&self, id: &str) -> StoreResult<FailureRecord> {
-        let sql = failures_sql("failures", "NULL", BY_ID_PREFIX);
+        let sql = failures_sql("failures", "NULL, 0", BY_ID_PREFIX);
         let candidates = self.query(&sql, (id, MAX_NAMED_CANDIDATES + 1), read_failure)?;
         select_unique(id, candidates, |known| &known.failure.id.0, failure_not_found)
     }
@@ -42,10 +46,10 @@ impl Store {
     }
 }
 
-fn failures_sql(tables: &str, count_in_run: &str, which: &str) -> String {
+fn failures_sql(tables: &str, in_run: &str, which: &str) -> String {
     include_str!("../../sql/read/failures.sql")
         .replace("{tables}", tables)
-        .replace("{count_in_run}", count_in_run)
+        .replace("{in_run}", in_run)
         .replace("{which}", which)
 }
 
@@ -74,11 +78,12 @@ fn read_failure(row: &Row<'_>) -> RowResult<FailureRecord> {
     };
     Ok(FailureRecord {
         failure,
-        first: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
-        last: FailureObservation { run: RunId(columns.get()?), at_ms: columns.get()? },
+        first_seen: OccurrenceTime { run: RunId(columns.get()?), at_ms: columns.get()? },
+        last_seen: OccurrenceTime { run: RunId(columns.get()?), at_ms: columns.get()? },
         count: columns.get_u64()?,
         shrunk: columns.get_optional_json("a call")?,
         gone_ms: columns.get()?,
         count_in_run: columns.get::<Option<i64>>()?.map(|count| count.max(0).cast_unsigned()),
+        new_in_run: columns.get()?,
     })
 }

@@ -67,6 +67,6 @@ fn read_run(row: &Row<'_>) -> RowResult<RunRecord> {
         status: columns.status()?,
         settings: columns.get_json("settings")?,
         cycles: columns.get()?,
-        summary: columns.get_optional_json("a summary")?,
+        report: columns.get_optional_json("a report")?,
     })
 }

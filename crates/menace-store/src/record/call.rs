@@ -9,9 +9,10 @@ const MAX_MESSAGE_BYTES: usize = 200;
 /// A section under one scenario in one cycle of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CellKey {
-    /// Whether the first cycle is 0 or 1 is up to the caller.
+    /// From 0; texts for users and logs count from 1.
     pub cycle: u32,
     pub section: SectionId,
+    /// The label of the scenario: its name, with its severity where it has one.
     pub scenario: String,
 }
 

@@ -9,12 +9,17 @@ use super::RunId;
 pub struct FailureRecord {
     /// The failure as the last run saw it.
     pub failure: Failure,
-    pub first: FailureObservation,
-    pub last: FailureObservation,
+    #[serde(rename = "first")]
+    pub first_seen: OccurrenceTime,
+    #[serde(rename = "last")]
+    pub last_seen: OccurrenceTime,
     /// Number of calls that showed it, in all runs.
     pub count: u64,
     /// Number of calls that showed it in the queried run.
     pub count_in_run: Option<u64>,
+    /// Whether it was new in the queried run; see [`crate::RunWriter::is_new`].
+    #[serde(skip)]
+    pub new_in_run: bool,
     /// The smallest known call that shows it.
     pub shrunk: Option<Call>,
     /// Since when it is gone, in milliseconds since 1970; `None` if it is still there.
@@ -22,7 +27,7 @@ pub struct FailureRecord {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FailureObservation {
+pub struct OccurrenceTime {
     pub run: RunId,
     pub at_ms: i64,
 }

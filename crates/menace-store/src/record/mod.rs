@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use call::truncate_message;
 pub use call::{CallRecord, CellKey, OutsideCellScenario};
-pub use failure::{FailureObservation, FailureRecord, RunOccurrences};
+pub use failure::{FailureRecord, OccurrenceTime, RunOccurrences};
 pub use run::{RunEndRecord, RunId, RunRecord, RunStartRecord, RunStatus};
 pub use scores::{CellRecord, ModuleRecord, ScenarioRecord, SectionRecord};
 

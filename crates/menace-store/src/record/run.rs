@@ -29,9 +29,9 @@ menace_model::named_enum! {
     pub enum RunStatus {
         Running = "running",
         Finished = "finished",
-        /// The process of the run died.
+        /// The process of the run died, or the user ended it.
         Interrupted = "interrupted",
-        /// The budget was used up, or the user stopped the run.
+        /// The budget was used up.
         CutShort = "cut_short",
     }
 }
@@ -53,7 +53,7 @@ pub struct RunEndRecord {
     pub status: RunStatus,
     pub finished_ms: i64,
     pub cycles: u32,
-    pub summary: serde_json::Value,
+    pub report: serde_json::Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,5 +68,5 @@ pub struct RunRecord {
     pub settings: serde_json::Value,
     /// Number of cycles begun.
     pub cycles: u32,
-    pub summary: Option<serde_json::Value>,
+    pub report: Option<serde_json::Value>,
 }

@@ -25,6 +25,7 @@ pub(crate) const MENACE_DB: DatabaseSpec = DatabaseSpec {
         include_str!("../../sql/menace/001_start.sql"),
         include_str!("../../sql/menace/002_pages.sql"),
         include_str!("../../sql/menace/003_auxiliary.sql"),
+        include_str!("../../sql/menace/004_new_failures.sql"),
     ],
     // "MNCE".
     application_id: Some(0x4d4e_4345),
@@ -52,11 +53,12 @@ impl Store {
         Ok((store, notices))
     }
 
-    /// Opens the database if there is one: none is created, and a damaged one is left in place.
+    /// Opens the database if there is one: none is created, and a damaged one is left in place. An
+    /// older one is migrated and dead runs are marked as interrupted, where the file is writable.
     pub fn open_existing(home: &Path, url: &str) -> StoreResult<Option<(Self, Vec<StoreNotice>)>> {
         let path = database::resolve_database_file(home, url)?;
         // An empty file counts as no database; a log beside it is left for the next run.
-        if fs::metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
+        if fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
             return Ok(None);
         }
         match Self::open_in_place(&path) {
@@ -174,5 +176,35 @@ mod tests {
             assert_eq!(notices, []);
             assert_eq!(read_schema(&path), read_schema(store.path()), "from version {version}");
         }
+    }
+
+    #[test]
+    fn reports_of_older_runs_say_which_failures_were_new() {
+        let database = Connection::open_in_memory().unwrap();
+        for migration in &MENACE_DB.migrations[..3] {
+            database.execute_batch(migration).unwrap();
+        }
+        database
+            .execute_batch(
+                r#"INSERT INTO names VALUES (1, 'n');
+                INSERT INTO runs (key, id, seed, repository, started_ms, status, settings, summary)
+                VALUES
+                    (1, 'r-1', 0, '', 1, 'interrupted', '{}', NULL),
+                    (2, 'r-2', 0, '', 2, 'finished', '{}', '{"failures": [
+                        {"id": "back", "new": true}, {"id": "open", "new": false}, 7]}'),
+                    (3, 'r-3', 0, '', 3, 'finished', '{}', '{');
+                INSERT INTO failures
+                SELECT column1, column2, 1, 1, 1, 1, 1, '', 1, 1, '', '', 'r-1', 1, '', 1, 1, '', 1
+                FROM (VALUES (1, 'back'), (2, 'open'));
+                INSERT INTO sightings VALUES
+                    (1, 1, 1), (1, 2, 1), (2, 1, 1), (2, 2, 1), (3, 1, 1);"#,
+            )
+            .unwrap();
+        database.execute_batch(MENACE_DB.migrations[3]).unwrap();
+        let mut statement =
+            database.prepare("SELECT run, failure FROM sightings WHERE new ORDER BY 1, 2").unwrap();
+        let new = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let new: Vec<(i64, i64)> = new.collect::<rusqlite::Result<_>>().unwrap();
+        assert_eq!(new, [(1, 1), (1, 2), (2, 1)]);
     }
 }

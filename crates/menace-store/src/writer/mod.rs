@@ -24,7 +24,7 @@ use crate::{
     CallRecord, CellKey, CellRecord, ModuleRecord, RunEndRecord, RunId, RunStartRecord,
     ScenarioRecord, SectionRecord,
 };
-use rows::{RunRowWriter, WriterRow};
+use rows::{OpenFailures, RunRowWriter, WriterRow};
 use thread::{WriterMessage, WriterState};
 
 /// The most rows that may wait; then senders block.
@@ -37,6 +37,7 @@ const MAX_QUEUED_ROWS: usize = 2048;
 #[derive(Debug)]
 pub struct RunWriter {
     run: RunId,
+    open_before: OpenFailures,
     sender: Option<SyncSender<WriterMessage>>,
     thread: Option<JoinHandle<()>>,
     state: Arc<WriterState>,
@@ -53,6 +54,7 @@ impl RunWriter {
         let rows = RunRowWriter::insert_run(path, connection, run)?;
         drop(lock);
         let (sender, receiver) = mpsc::sync_channel(MAX_QUEUED_ROWS);
+        let open_before = rows.open_before();
         let state = Arc::new(WriterState::default());
         let thread_state = Arc::clone(&state);
         let thread = std::thread::Builder::new()
@@ -63,6 +65,7 @@ impl RunWriter {
             })?;
         Ok(Self {
             run: run.id.clone(),
+            open_before,
             sender: Some(sender),
             thread: Some(thread),
             state,
@@ -73,6 +76,12 @@ impl RunWriter {
 
     pub fn run(&self) -> &RunId {
         &self.run
+    }
+
+    /// Whether a failure is new in this run: no earlier run has found it, or it was gone when this
+    /// run began. Reports, exit codes and pages follow this rule.
+    pub fn is_new(&self, failure: &FailureId) -> bool {
+        self.open_before.is_new(failure)
     }
 
     /// Stores that a cycle has begun; `cycles` is their number.

@@ -1,6 +1,8 @@
 //! Writes records as rows.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use menace_model::{Failure, FailureId, ScenarioSeverity, SourceLocation};
 use rusqlite::{Connection, ErrorCode, Result as Sql, Transaction, TransactionBehavior, params};
@@ -94,9 +96,31 @@ pub(super) struct RunRowWriter {
     run: RunId,
     key: i64,
     names: NameKeyCache,
+    open_before: OpenFailures,
+}
+
+/// The failures that were known and not gone when a run began: every other one is new in this run.
+#[derive(Debug, Clone)]
+pub(super) struct OpenFailures(Arc<BTreeSet<FailureId>>);
+
+impl OpenFailures {
+    fn read(connection: &Connection) -> Sql<Self> {
+        let sql = include_str!("../../sql/read/open_failures.sql");
+        let mut statement = connection.prepare(sql)?;
+        let ids = statement.query_map([], |row| row.get(0).map(FailureId))?;
+        Ok(Self(Arc::new(ids.collect::<Sql<_>>()?)))
+    }
+
+    pub(super) fn is_new(&self, failure: &FailureId) -> bool {
+        !self.0.contains(failure)
+    }
 }
 
 impl RunRowWriter {
+    pub(super) fn open_before(&self) -> OpenFailures {
+        self.open_before.clone()
+    }
+
     /// Inserts the run itself.
     pub(super) fn insert_run(
         path: &Path,
@@ -114,8 +138,9 @@ impl RunRowWriter {
                 Some(ErrorCode::ConstraintViolation) => StoreError::RunExists { id: id.0.clone() },
                 _ => StoreError::from_sqlite(path, source),
             })?;
+        let open_before = OpenFailures::read(&connection).in_database(path)?;
         let (path, run) = (path.to_owned(), id.clone());
-        Ok(Self { path, connection, run, key, names: NameKeyCache::default() })
+        Ok(Self { path, connection, run, key, names: NameKeyCache::default(), open_before })
     }
 
     /// Stores all of these rows, or none.
@@ -123,11 +148,12 @@ impl RunRowWriter {
         if group.is_empty() {
             return Ok(());
         }
-        let Self { path, connection, run, key, names } = self;
+        let Self { path, connection, run, key, names, open_before } = self;
         let mut store_all = || -> Sql<()> {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut inserts = RowInserter { transaction: &transaction, run, key: *key, names };
+            let mut inserts =
+                RowInserter { transaction: &transaction, run, key: *key, names, open_before };
             group.iter().try_for_each(|row| inserts.insert_row(row))?;
             transaction.commit()
         };
@@ -140,6 +166,7 @@ struct RowInserter<'t, 'c> {
     run: &'t RunId,
     key: i64,
     names: &'t mut NameKeyCache,
+    open_before: &'t OpenFailures,
 }
 
 impl RowInserter<'_, '_> {
@@ -157,14 +184,17 @@ impl RowInserter<'_, '_> {
             WriterRow::CallFailure { cell, number, failure } => {
                 let cell = self.names.cell_key(self.transaction, self.key, cell)?;
                 let failure = self.name_key(&failure.0)?;
-                self.execute(include_str!("../../sql/write/shown.sql"), (cell, number, failure))
+                self.execute(
+                    include_str!("../../sql/write/call_failure.sql"),
+                    (cell, number, failure),
+                )
             }
             WriterRow::FailureGone(id, since_ms) => {
                 self.execute(include_str!("../../sql/write/gone.sql"), (&id.0, since_ms))
             }
-            WriterRow::End(RunEndRecord { status, finished_ms, cycles, summary }) => self.execute(
+            WriterRow::End(RunEndRecord { status, finished_ms, cycles, report }) => self.execute(
                 include_str!("../../sql/write/run_end.sql"),
-                (self.key, status.as_str(), finished_ms, cycles, summary.to_string()),
+                (self.key, status.as_str(), finished_ms, cycles, report.to_string()),
             ),
         }
     }
@@ -292,7 +322,9 @@ impl RowInserter<'_, '_> {
                 ],
                 |row| row.get(0),
             )?;
-        self.execute(include_str!("../../sql/write/sighting.sql"), (self.key, key, failure.count))
+        let is_new = self.open_before.is_new(&failure.id);
+        let sql = include_str!("../../sql/write/sighting.sql");
+        self.execute(sql, (self.key, key, failure.count, is_new))
     }
 }
 

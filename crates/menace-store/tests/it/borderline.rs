@@ -12,7 +12,7 @@ fn a_module_has_one_line_from_pending_to_its_end() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("data/borderline_bucket.jsonl");
     let bucket = BorderlineBucket::new(&path);
-    assert_eq!(bucket.candidates().unwrap(), (vec![], None));
+    assert_eq!(bucket.modules().unwrap(), (vec![], None));
     bucket.add_measurement("shop/cart.py", measurement(-0.1, 0.4)).unwrap();
     bucket.add_measurement("desk.py", measurement(0.0, 0.9)).unwrap();
     bucket
@@ -26,8 +26,8 @@ fn a_module_has_one_line_from_pending_to_its_end() {
          {\"workflow_id\":\"desk.py\",\"raroi\":[0.0],\"confidence\":0.9,\"status\":\"pending\"}\n"
     );
     bucket.add_measurement("desk.py", measurement(f64::NAN, 0.1)).unwrap();
-    let (candidates, _) = bucket.candidates().unwrap();
-    assert_eq!((candidates[1].raroi.as_slice(), candidates[1].confidence), ([0.0].as_slice(), 0.1));
+    let (modules, _) = bucket.modules().unwrap();
+    assert_eq!((modules[1].raroi.as_slice(), modules[1].confidence), ([0.0].as_slice(), 0.1));
 }
 
 fn measurement(raroi: f64, confidence: f64) -> BorderlineMeasurement<'static> {
@@ -38,7 +38,7 @@ fn measurement(raroi: f64, confidence: f64) -> BorderlineMeasurement<'static> {
 fn a_terminated_module_stays_terminated_until_its_source_changes() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
-    let only = || bucket.candidates().unwrap().0.remove(0);
+    let only = || bucket.modules().unwrap().0.remove(0);
     bucket.add_measurement("desk.py", measurement(0.1, 0.5)).unwrap();
     bucket
         .record_pilot_result("desk.py", measurement(0.0, 0.5), BorderlineStatus::Terminated)
@@ -58,7 +58,7 @@ fn a_terminated_module_stays_terminated_until_its_source_changes() {
 fn a_promoted_module_is_queued_again_only_when_it_falls_further() {
     let directory = tempdir().unwrap();
     let bucket = BorderlineBucket::new(&directory.path().join("bucket.jsonl"));
-    let status = || bucket.candidates().unwrap().0.remove(0).status;
+    let status = || bucket.modules().unwrap().0.remove(0).status;
     bucket.add_measurement("desk.py", measurement(-0.1, 0.5)).unwrap();
     bucket
         .record_pilot_result("desk.py", measurement(0.3, 0.5), BorderlineStatus::Promoted)
@@ -76,9 +76,9 @@ fn only_the_last_returns_are_kept() {
     for step in 0..30 {
         bucket.add_measurement("desk.py", measurement(f64::from(step), 0.5)).unwrap();
     }
-    let (candidates, _) = bucket.candidates().unwrap();
-    assert_eq!(candidates[0].raroi.len(), 10);
-    assert_eq!(candidates[0].raroi.last(), Some(&29.0));
+    let (modules, _) = bucket.modules().unwrap();
+    assert_eq!(modules[0].raroi.len(), 10);
+    assert_eq!(modules[0].raroi.last(), Some(&29.0));
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_damaged_bucket_is_kept_aside_and_goes_on_with_its_good_lines() {
     fs::write(&path, format!("{good}{{\"workflow_id\":")).unwrap();
     let notice = bucket.add_measurement("chair.py", measurement(0.2, 0.5)).unwrap();
     assert!(matches!(&notice, Some(StoreNotice::MovedAside { why, .. }) if why.contains("line 2")));
-    let (candidates, notice) = bucket.candidates().unwrap();
-    let names: Vec<&str> = candidates.iter().map(|one| one.module.as_str()).collect();
+    let (modules, notice) = bucket.modules().unwrap();
+    let names: Vec<&str> = modules.iter().map(|one| one.module.as_str()).collect();
     assert_eq!((names.as_slice(), notice), (["desk.py", "chair.py"].as_slice(), None));
     assert!(directory.path().join("bucket.jsonl.corrupt-1").exists());
 }

@@ -1,7 +1,9 @@
 //! Failures, and when they are seen.
 
 use menace_model::{Call, CallStep, FailureId, SourceLocation, Value};
-use menace_store::{RunId, RunOccurrences, RunStatus, StoreError};
+use menace_store::{
+    FailureFilter, FailureSortOrder, PageRange, RunId, RunOccurrences, RunStatus, StoreError,
+};
 use tempfile::tempdir;
 
 use crate::sample::{call, end, failure, open_empty, run};
@@ -21,7 +23,7 @@ fn equal_failures_are_one_with_a_count() {
     let known = store.failure("fa").unwrap();
     assert_eq!(known.failure, failure("fa"));
     assert_eq!((known.count, known.count_in_run), (5, None));
-    assert_eq!((known.first.at_ms, known.last.at_ms), (110, 120));
+    assert_eq!((known.first_seen.at_ms, known.last_seen.at_ms), (110, 120));
 
     let second = store.start_run(&run("r-2", 300)).unwrap();
     let mut moved = failure("fa");
@@ -32,7 +34,7 @@ fn equal_failures_are_one_with_a_count() {
 
     let known = store.failure("fa").unwrap();
     assert_eq!(known.failure, moved, "the last run knows best");
-    assert_eq!((known.first.run.0.as_str(), known.last.run.0.as_str()), ("r-1", "r-2"));
+    assert_eq!((known.first_seen.run.0.as_str(), known.last_seen.run.0.as_str()), ("r-1", "r-2"));
     assert_eq!(known.count, 6);
     let sighting =
         |run: &str, started_ms, count| RunOccurrences { run: RunId(run.into()), started_ms, count };
@@ -82,6 +84,39 @@ fn a_failure_that_is_gone_is_back_when_it_is_seen() {
     writer.record_failure(&failure("fa"), 140, 1).unwrap();
     writer.finish(end(RunStatus::Finished, 200)).unwrap();
     assert_eq!(store.failure("fa").unwrap().gone_ms, None);
+}
+
+#[test]
+fn a_failure_is_new_where_no_earlier_run_found_it_or_it_was_gone() {
+    let directory = tempdir().unwrap();
+    let store = open_empty(directory.path());
+    let (known, back) = (FailureId("fa".into()), FailureId("fb".into()));
+    let new_in = |run_id: &str, at_ms: i64, gone_meanwhile: bool| {
+        let run_id = RunId(run_id.into());
+        let writer = store.start_run(&run(&run_id.0, at_ms)).unwrap();
+        if gone_meanwhile {
+            writer.mark_failure_gone(known.clone(), at_ms).unwrap();
+        }
+        for id in ["fa", "fb", "fa"] {
+            writer.record_failure(&failure(id), at_ms, 1).unwrap();
+        }
+        writer.flush().unwrap();
+        let reported: Vec<bool> = [&known, &back].map(|id| writer.is_new(id)).into();
+        writer.finish(end(RunStatus::Finished, at_ms + 1)).unwrap();
+        let mut stored = store.failures_of_run(&run_id).unwrap();
+        stored.sort_by_key(|one| one.failure.id.clone());
+        assert_eq!(stored.iter().map(|one| one.new_in_run).collect::<Vec<_>>(), reported);
+        let filter = FailureFilter { run: Some(run_id), ..FailureFilter::default() };
+        let order = FailureSortOrder::Section;
+        let listed = store.list_failures(&filter, order, false, PageRange::first(9)).unwrap();
+        assert_eq!(listed.iter().map(|one| one.new_in_run).collect::<Vec<_>>(), reported);
+        reported
+    };
+    assert_eq!(new_in("r-1", 100, false), [true, true]);
+    store.set_gone(&back, Some(150)).unwrap();
+    assert_eq!(new_in("r-2", 200, true), [false, true], "one was gone before the run");
+    assert_eq!(new_in("r-3", 300, false), [false, false]);
+    assert!(store.failures_of_run(&RunId("r-2".into())).unwrap()[1].new_in_run);
 }
 
 #[test]

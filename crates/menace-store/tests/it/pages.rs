@@ -15,8 +15,8 @@ const ALL_ROWS: PageRange = PageRange { limit: 100, offset: 0 };
 /// Those that did not go well first.
 const FAILED_FIRST: (CallSortOrder, bool) = (CallSortOrder::FailedFirst, true);
 
-fn run_end_with_summary(summary: serde_json::Value) -> RunEndRecord {
-    RunEndRecord { status: RunStatus::Finished, finished_ms: 2000, cycles: 1, summary }
+fn run_end_with_report(report: serde_json::Value) -> RunEndRecord {
+    RunEndRecord { status: RunStatus::Finished, finished_ms: 2000, cycles: 1, report }
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_facts_of_a_run_come_from_its_summary() {
         "failures": [{"id": "f1", "new": true}, {"id": "f2", "new": false}],
         "worst_scenario": "normal", "verdicts": {"returned": 6, "raised": 1},
     });
-    store.start_run(&run("r-1", 1000)).unwrap().finish(run_end_with_summary(summary)).unwrap();
+    store.start_run(&run("r-1", 1000)).unwrap().finish(run_end_with_report(summary)).unwrap();
     let going_on = store.start_run(&run("r-2", 2000)).unwrap();
     let lines = store.list_runs(ALL_ROWS).unwrap();
     assert_eq!(lines.iter().map(|line| &*line.id.0).collect::<Vec<_>>(), ["r-2", "r-1"]);
@@ -54,7 +54,7 @@ fn a_summary_that_is_odd_does_not_keep_a_run_from_ending() {
             .enumerate()
     {
         let id = format!("r-{number}");
-        store.start_run(&run(&id, 1000)).unwrap().finish(run_end_with_summary(odd)).unwrap();
+        store.start_run(&run(&id, 1000)).unwrap().finish(run_end_with_report(odd)).unwrap();
         assert_eq!(store.run(&id).unwrap().status, RunStatus::Finished);
     }
     assert_eq!(store.totals().unwrap().runs, 4);
@@ -156,7 +156,7 @@ fn runs_are_sorted_and_searched() {
     let store = open_empty(directory.path());
     for (id, moment, roi) in [("r-1", 1000, 0.5), ("r-2", 2000, 0.25), ("s_3", 3000, 0.75)] {
         let writer = store.start_run(&run(id, moment)).unwrap();
-        writer.finish(run_end_with_summary(json!({"calls": 1, "roi": roi}))).unwrap();
+        writer.finish(run_end_with_report(json!({"calls": 1, "roi": roi}))).unwrap();
     }
     let going_on = store.start_run(&run("r-4", 4000)).unwrap();
     let ids = |text: Option<&str>, order, descending, page| -> Vec<String> {

@@ -31,7 +31,7 @@ fn a_run_is_read_as_it_was_written() {
     let over = store.run("r-1").unwrap();
     assert_eq!((over.status, over.finished_ms), (RunStatus::CutShort, Some(2000)));
     assert_eq!(over.settings, json!({"jobs": 2}));
-    assert_eq!(over.summary, Some(json!({"calls": 3})));
+    assert_eq!(over.report, Some(json!({"calls": 3})));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) fn run(id: &str, started_ms: i64) -> RunStartRecord {
 }
 
 pub(crate) fn end(status: RunStatus, finished_ms: i64) -> RunEndRecord {
-    RunEndRecord { status, finished_ms, cycles: 1, summary: json!({"calls": 3}) }
+    RunEndRecord { status, finished_ms, cycles: 1, report: json!({"calls": 3}) }
 }
 
 pub(crate) fn section(name: &str) -> SectionId {

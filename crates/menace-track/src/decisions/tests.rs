@@ -25,7 +25,7 @@ fn converged_gains_end_a_run_with_evidence_and_others_do_not() {
     assert!(!gaining.converged);
     assert_eq!(gaining.converged_modules().count(), 0);
     let new = decide(RoiHistory::default(), &ConvergenceRules::default());
-    assert_eq!(new.roi.verdict, DecisionVerdict::TooFewSamples);
+    assert_eq!(new.roi.answer, DecisionAnswer::TooFewSamples);
     assert!(!new.converged);
 }
 

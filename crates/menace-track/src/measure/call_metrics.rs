@@ -8,7 +8,7 @@ use crate::tally::{CallCosts, InputClassCounts, QuantileSketch};
 use crate::{CallTally, MetricValues};
 
 use super::price::{TypicalCallUsage, energy_cost};
-use super::{CallBudget, MeasuredScenario, ResourcePrices};
+use super::{CallCostModel, MeasuredScenario, ResourcePrices};
 
 /// Calls of one section under one or more scenarios.
 pub(super) struct SectionCalls<'a> {
@@ -19,7 +19,7 @@ pub(super) struct SectionCalls<'a> {
     pub(super) failures: usize,
     pub(super) severity: f64,
     pub(super) prices: &'a ResourcePrices,
-    pub(super) budget: &'a CallBudget,
+    pub(super) budget: &'a CallCostModel,
     pub(super) coverage: Option<f64>,
 }
 
@@ -55,7 +55,7 @@ impl SectionCalls<'_> {
         let baseline = self.cells.iter().filter(|(scenario, _)| scenario.is_baseline);
         let valid = baseline.filter_map(|(_, tally)| tally.inputs.get(&InputIntent::Valid));
         let (returned, asked) = valid.fold((0, 0), |sum, count| {
-            (sum.0 + count.returned, sum.1 + count.reached.saturating_sub(count.declined))
+            (sum.0 + count.returned, sum.1 + count.reached_calls.saturating_sub(count.declined))
         });
         share(returned, asked)
     }
@@ -109,11 +109,11 @@ impl SectionCalls<'_> {
         let mut kinds: BTreeMap<InputIntent, InputClassCounts> = BTreeMap::new();
         for (intent, count) in self.cells.iter().flat_map(|(_, tally)| &tally.inputs) {
             let kind = kinds.entry(*intent).or_default();
-            kind.reached += count.reached;
+            kind.reached_calls += count.reached_calls;
             kind.answered += count.answered;
         }
         let shares: Vec<f64> =
-            kinds.values().filter_map(|kind| share(kind.answered, kind.reached)).collect();
+            kinds.values().filter_map(|kind| share(kind.answered, kind.reached_calls)).collect();
         crate::series::mean(&shares)
     }
 

@@ -41,14 +41,14 @@ impl Default for ResourcePrices {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct CallBudget {
+pub struct CallCostModel {
     /// The cost at which a call is half as efficient as a free one.
     pub per_call: f64,
     /// Power of a busy core, used where there is no meter.
     pub watts_per_core: f64,
 }
 
-impl Default for CallBudget {
+impl Default for CallCostModel {
     fn default() -> Self {
         Self { per_call: 0.01, watts_per_core: 10.0 }
     }

@@ -103,7 +103,7 @@ fn measure_sample(
         cells,
         failures,
         prices: &ResourcePrices::default(),
-        budget: &CallBudget::default(),
+        budget: &CallCostModel::default(),
         extras: &ExternalMeasurements::default(),
     })
 }
@@ -240,11 +240,11 @@ fn adaptability_is_the_share_of_lines_that_any_call_reached() {
     let mut module = facts(&["pay", "help"]);
     module.sections[0].lines = Some(vec![2, 3, 4, 6]);
     let mut direct = tally_of_answers(1, 0);
-    direct.covered.insert("shop.py".to_owned(), [2, 3, 9].into_iter().collect());
+    direct.reached_lines.insert("shop.py".to_owned(), [2, 3, 9].into_iter().collect());
     let mut indirect = tally_of_answers(1, 0);
-    indirect.covered.insert("shop.py".to_owned(), [4].into_iter().collect());
+    indirect.reached_lines.insert("shop.py".to_owned(), [4].into_iter().collect());
     let mut alone = tally_of_answers(1, 0);
-    alone.covered.insert("shop.py".to_owned(), [3].into_iter().collect());
+    alone.reached_lines.insert("shop.py".to_owned(), [3].into_iter().collect());
     let cells = [
         cell("pay", BASELINE_SCENARIO, direct),
         cell("help", HIGH_SCENARIO, indirect),
@@ -393,7 +393,7 @@ fn a_meter_and_plugins_add_metrics() {
         cells: &[cell("pay", HIGH_SCENARIO, tally_of_answers(3, 0))],
         failures: &[],
         prices: &ResourcePrices::default(),
-        budget: &CallBudget::default(),
+        budget: &CallCostModel::default(),
         extras: &extras,
     });
     assert_metric(&measured.run, "energy_consumption", 2.0);

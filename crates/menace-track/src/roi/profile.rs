@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::profiles::RoiProfileError;
 use super::veto::RoiVeto;
-use crate::measure::{CallBudget, ResourcePrices};
+use crate::measure::{CallCostModel, ResourcePrices};
 use crate::metric::{METRICS, MetricDirection, find_metric};
 
 /// How far the weights of a profile may miss a sum of 1, for rounding.
@@ -22,7 +22,7 @@ pub struct RoiProfile {
     scales: BTreeMap<String, f64>,
     vetoes: Vec<RoiVeto>,
     prices: ResourcePrices,
-    budget: CallBudget,
+    budget: CallCostModel,
 }
 
 /// A profile as it is written in the file.
@@ -39,7 +39,7 @@ pub(super) struct RoiProfileFile {
     #[serde(default)]
     prices: ResourcePrices,
     #[serde(default)]
-    budget: CallBudget,
+    budget: CallCostModel,
 }
 
 impl RoiProfile {
@@ -83,7 +83,7 @@ impl RoiProfile {
         &self.prices
     }
 
-    pub fn budget(&self) -> &CallBudget {
+    pub fn budget(&self) -> &CallCostModel {
         &self.budget
     }
 
@@ -163,7 +163,7 @@ impl RoiProfile {
             .collect::<Result<_, RoiProfileError>>()?;
         let ResourcePrices { cpu_second, gib_second, io_gib, wait_second, kwh, successful_call } =
             prices;
-        let CallBudget { per_call, watts_per_core } = budget;
+        let CallCostModel { per_call, watts_per_core } = budget;
         let amounts = [
             ("prices.cpu_second", cpu_second),
             ("prices.gib_second", gib_second),

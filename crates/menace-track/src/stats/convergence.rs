@@ -178,7 +178,7 @@ pub fn scale_roi_tolerance(base: f64, reliability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::evidence::DecisionVerdict;
+    use crate::stats::evidence::DecisionAnswer;
 
     #[test]
     fn steady_nothing_is_diminished_and_gains_are_not() {
@@ -186,7 +186,7 @@ mod tests {
         assert!(check_diminishing_returns(&[0.3, 1e-4, 2e-4, -1e-4], rule).is_yes());
         assert!(check_diminishing_returns(&[0.0; 3], rule).is_yes());
         let gains = check_diminishing_returns(&[0.3, 0.31, 0.29], rule);
-        assert_eq!(gains.verdict, DecisionVerdict::No);
+        assert_eq!(gains.answer, DecisionAnswer::No);
         assert!(!gains.evidence_for(DecisionCheck::Mean).unwrap().holds);
     }
 
@@ -203,7 +203,7 @@ mod tests {
     fn too_few_cycles_end_nothing() {
         for deltas in [&[][..], &[0.0], &[0.0, f64::NAN, 0.0]] {
             let decision = check_diminishing_returns(deltas, DiminishingReturnsRule::default());
-            assert_eq!(decision.verdict, DecisionVerdict::TooFewSamples);
+            assert_eq!(decision.answer, DecisionAnswer::TooFewSamples);
             assert_eq!(decision.needed, 3);
         }
     }

@@ -82,7 +82,7 @@ fn decide_below(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::evidence::DecisionVerdict;
+    use crate::stats::evidence::DecisionAnswer;
 
     fn source_change(roi_delta: f64, entropy_delta: f64) -> SourceDelta {
         SourceDelta { roi_delta, entropy_delta, complexity_delta: 2.0 }
@@ -99,8 +99,8 @@ mod tests {
         assert!(check_entropy_ceiling(&source_changes, 0.02, 3).is_yes());
         assert!(!check_entropy_ceiling(&source_changes, 0.02, 4).is_yes());
         assert_eq!(
-            check_entropy_ceiling(&source_changes[..2], 0.02, 3).verdict,
-            DecisionVerdict::TooFewSamples
+            check_entropy_ceiling(&source_changes[..2], 0.02, 3).answer,
+            DecisionAnswer::TooFewSamples
         );
     }
 
@@ -118,6 +118,6 @@ mod tests {
     fn one_large_ratio_breaks_the_plateau() {
         assert!(check_entropy_plateau(&[0.5, 0.01, -0.02, 0.01], 0.05, 3).is_yes());
         assert!(!check_entropy_plateau(&[0.01, -0.2, 0.01], 0.05, 3).is_yes());
-        assert_eq!(check_entropy_plateau(&[], 0.05, 3).verdict, DecisionVerdict::TooFewSamples);
+        assert_eq!(check_entropy_plateau(&[], 0.05, 3).answer, DecisionAnswer::TooFewSamples);
     }
 }

@@ -67,7 +67,7 @@ impl DecisionEvidence {
 /// The result of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DecisionVerdict {
+pub enum DecisionAnswer {
     /// All evidence supports it.
     Yes,
     /// Some evidence does not.
@@ -80,7 +80,8 @@ pub enum DecisionVerdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatisticalDecision {
     /// The result.
-    pub verdict: DecisionVerdict,
+    #[serde(rename = "verdict")]
+    pub answer: DecisionAnswer,
     /// The confidence in it, in [0, 1]; zero without enough samples.
     pub confidence: f64,
     /// The fewest samples that are needed.
@@ -95,7 +96,7 @@ impl StatisticalDecision {
     /// The decision when there are too few samples.
     pub fn too_few_samples(needed: usize, samples: usize) -> Self {
         Self {
-            verdict: DecisionVerdict::TooFewSamples,
+            answer: DecisionAnswer::TooFewSamples,
             confidence: 0.0,
             needed,
             samples,
@@ -111,13 +112,13 @@ impl StatisticalDecision {
         samples: usize,
     ) -> Self {
         let all = !evidence.is_empty() && evidence.iter().all(|piece| piece.holds);
-        let verdict = if all { DecisionVerdict::Yes } else { DecisionVerdict::No };
-        Self { verdict, confidence: confidence.clamp(0.0, 1.0), needed, samples, evidence }
+        let answer = if all { DecisionAnswer::Yes } else { DecisionAnswer::No };
+        Self { answer, confidence: confidence.clamp(0.0, 1.0), needed, samples, evidence }
     }
 
     /// Whether the answer is yes.
     pub fn is_yes(&self) -> bool {
-        self.verdict == DecisionVerdict::Yes
+        self.answer == DecisionAnswer::Yes
     }
 
     /// The evidence of one check, if it was made.

@@ -15,7 +15,7 @@ use super::correlation::{
 };
 use super::describe::{drop_missing, ema_series, is_constant, mean, sample_deviation};
 use super::distribution::t_quantile;
-use super::evidence::{DecisionCheck, DecisionEvidence, DecisionVerdict, StatisticalDecision};
+use super::evidence::{DecisionAnswer, DecisionCheck, DecisionEvidence, StatisticalDecision};
 use super::levene::{LeveneCenter, levene_test};
 
 /// The fewest values for the test for stationarity; with fewer it has no power.
@@ -87,7 +87,8 @@ impl Default for SynergyConvergenceRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SynergyConvergence {
     /// Yes if every metric has converged.
-    pub verdict: DecisionVerdict,
+    #[serde(rename = "verdict")]
+    pub answer: DecisionAnswer,
     /// The smallest confidence of all.
     pub confidence: f64,
     /// One decision per metric.
@@ -97,18 +98,18 @@ pub struct SynergyConvergence {
 impl SynergyConvergence {
     /// Combines the decisions about all metrics; without metrics there are too few samples.
     pub fn from_decisions(metrics: BTreeMap<String, StatisticalDecision>) -> Self {
-        let verdict = if metrics.is_empty()
-            || metrics.values().any(|decision| decision.verdict == DecisionVerdict::TooFewSamples)
+        let answer = if metrics.is_empty()
+            || metrics.values().any(|decision| decision.answer == DecisionAnswer::TooFewSamples)
         {
-            DecisionVerdict::TooFewSamples
+            DecisionAnswer::TooFewSamples
         } else if metrics.values().all(StatisticalDecision::is_yes) {
-            DecisionVerdict::Yes
+            DecisionAnswer::Yes
         } else {
-            DecisionVerdict::No
+            DecisionAnswer::No
         };
         let confidences = metrics.values().map(|decision| decision.confidence);
         let confidence = confidences.min_by(f64::total_cmp).unwrap_or(0.0);
-        Self { verdict, confidence, metrics }
+        Self { answer, confidence, metrics }
     }
 
     /// The largest distance of a moving average from its target; `None` if none was checked.
@@ -144,7 +145,7 @@ pub fn check_metric_convergence(past: &[f64], rule: SynergyConvergenceRule) -> S
     }
     is_yes &= confidence >= rule.confidence;
     StatisticalDecision {
-        verdict: if is_yes { DecisionVerdict::Yes } else { DecisionVerdict::No },
+        answer: if is_yes { DecisionAnswer::Yes } else { DecisionAnswer::No },
         confidence: confidence.clamp(0.0, 1.0),
         needed,
         samples: past.len(),
@@ -383,13 +384,10 @@ mod tests {
     fn one_metric_with_too_few_samples_keeps_the_whole_open() {
         let mut histories = BTreeMap::from([("synergy_roi".to_owned(), calm_series(30))]);
         let rested = convergence_of(&histories, rule(25));
-        assert_eq!(rested.verdict, DecisionVerdict::Yes);
+        assert_eq!(rested.answer, DecisionAnswer::Yes);
         assert!(rested.largest_average().is_some_and(|largest| largest > 0.0 && largest < 0.01));
         histories.insert("synergy_resilience".to_owned(), vec![0.0]);
-        assert_eq!(convergence_of(&histories, rule(25)).verdict, DecisionVerdict::TooFewSamples);
-        assert_eq!(
-            convergence_of(&BTreeMap::new(), rule(3)).verdict,
-            DecisionVerdict::TooFewSamples
-        );
+        assert_eq!(convergence_of(&histories, rule(25)).answer, DecisionAnswer::TooFewSamples);
+        assert_eq!(convergence_of(&BTreeMap::new(), rule(3)).answer, DecisionAnswer::TooFewSamples);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::metric::synergy_metric_name;
 use crate::series::assert_close;
-use crate::stats::evidence::DecisionVerdict;
+use crate::stats::evidence::DecisionAnswer;
 use crate::{CycleMetrics, ModuleFacts, RoiProfile, RoiProfiles, SynergyDelta, score_cycle};
 use menace_model::{CodeMetrics, SectionId};
 use serde_json::json;
@@ -86,17 +86,17 @@ fn returns_diminish_when_deltas_are_small_and_steady() {
     let decided = |cycles: &[f64], rule: DiminishingReturnsRule| {
         let decisions =
             tracker_after(cycles).check_diminishing_returns(rule, ["shop.py", "new.py"]);
-        assert_eq!(decisions["new.py"].verdict, DecisionVerdict::TooFewSamples);
-        decisions["shop.py"].verdict
+        assert_eq!(decisions["new.py"].answer, DecisionAnswer::TooFewSamples);
+        decisions["shop.py"].answer
     };
-    assert_eq!(decided(&[0.1, 0.8, 0.801, 0.802, 0.803], rule), DecisionVerdict::Yes);
-    assert_eq!(decided(&[0.801, 0.802, 0.803], rule), DecisionVerdict::TooFewSamples);
-    assert_eq!(decided(&[0.8, 0.7, 0.8, 0.7, 0.8], rule), DecisionVerdict::No, "it swings");
-    assert_eq!(decided(&[0.1, 0.3, 0.5, 0.7], rule), DecisionVerdict::No, "it still grows");
+    assert_eq!(decided(&[0.1, 0.8, 0.801, 0.802, 0.803], rule), DecisionAnswer::Yes);
+    assert_eq!(decided(&[0.801, 0.802, 0.803], rule), DecisionAnswer::TooFewSamples);
+    assert_eq!(decided(&[0.8, 0.7, 0.8, 0.7, 0.8], rule), DecisionAnswer::No, "it swings");
+    assert_eq!(decided(&[0.1, 0.3, 0.5, 0.7], rule), DecisionAnswer::No, "it still grows");
     let wide = DiminishingReturnsRule { threshold: 0.1, ..rule };
     assert_eq!(
         decided(&[0.8, 0.7, 0.8, 0.7], wide),
-        DecisionVerdict::No,
+        DecisionAnswer::No,
         "the mean alone does not decide"
     );
 }

@@ -1,5 +1,6 @@
 //! `menace dashboard`: what runs have found, in a browser, while they go on.
 
+use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl DashboardCommand {
 
 /// The data in the directory of a history.
 fn data_source_beside(file: &Path, url: &str) -> Result<Arc<DataSource>, CommandError> {
-    if !file.is_file() {
+    if !fs::symlink_metadata(file).is_ok_and(|found| !found.is_dir()) {
         return Err(CommandError::Request(anyhow!(
             "there is no history `{}`: `menace run` writes one, or leave --file out",
             file.display()

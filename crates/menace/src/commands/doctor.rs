@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use menace_files::resolve_named_path;
 use menace_model::{
     Call, CallLimits, CallStep, CallTarget, ModuleRef, Outcome, TargetKind, Value, Verdict,
     format_error_chain,
@@ -22,6 +23,7 @@ use crate::render::doctor_table::{MachineDiagnosis, PythonDiagnosis, SandboxProo
 use crate::render::{doctor_table, output};
 
 const DIAGNOSIS_JSON_VERSION: u32 = 1;
+const MEMORY_LIMIT_BYTES: u64 = 64 << 20;
 
 /// Show how well this machine can isolate calls, prove it, and say what is missing.
 ///
@@ -69,9 +71,9 @@ impl DoctorCommand {
                 prove_sandbox(repo, interpreter, !context.settings.general.skip_purge.value)?
             }
         };
-        let (limits, unenforced) = match outcome {
-            Some(outcome) => (Some(outcome.enforced_by), outcome.unenforced),
-            None => (None, Vec::new()),
+        let (limits, unenforced, notes) = match outcome {
+            Some(outcome) => (Some(outcome.enforced_by), outcome.unenforced, outcome.notes),
+            None => (None, Vec::new(), Vec::new()),
         };
         let diagnosis = MachineDiagnosis {
             version: DIAGNOSIS_JSON_VERSION,
@@ -86,6 +88,7 @@ impl DoctorCommand {
             },
             limits,
             unenforced,
+            notes,
         };
         match self.format {
             OutputFormat::Json => output::print_json(&diagnosis)?,
@@ -108,7 +111,8 @@ fn why_not_stronger(machine: &MachineCapabilities, best: Option<Tier>) -> Vec<St
         .collect()
 }
 
-/// Starts a sandbox, which tries to leave itself, and makes a call under every limit there is.
+/// Starts a sandbox, which tries to leave itself, and makes a call under every limit there is, so
+/// strict ones that the outcome notes what they do not count.
 fn prove_sandbox(
     repo: &Path,
     interpreter: &PythonInterpreter,
@@ -116,7 +120,8 @@ fn prove_sandbox(
 ) -> Result<(SandboxProof, Option<Outcome>), CommandError> {
     let empty = tempfile::tempdir()?;
     // An interpreter inside of the repository needs the repository in the sandbox.
-    let inside = repo.canonicalize().is_ok_and(|repo| interpreter.executable.starts_with(repo));
+    let inside =
+        resolve_named_path(repo).is_ok_and(|repo| interpreter.executable.starts_with(repo));
     let place = if inside { repo } else { empty.path() };
     let options = BackendOptions {
         purge_leftovers: purge,
@@ -162,7 +167,12 @@ fn harmless_call() -> Call {
         kind: TargetKind::Function,
     };
     Call {
-        limits: CallLimits { cpu_ms: Some(5_000), cpu_share: Some(1.0), ..CallLimits::default() },
+        limits: CallLimits {
+            cpu_ms: Some(5_000),
+            cpu_share: Some(1.0),
+            memory_bytes: Some(MEMORY_LIMIT_BYTES),
+            ..CallLimits::default()
+        },
         ..Call::of_step(CallStep { args: vec![Value::Int(1)], ..CallStep::new(target) })
     }
 }

@@ -29,7 +29,7 @@ impl EnvCommand {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let EnvAction::Init = self.action;
         let path = env_file::create_env_file(Path::new(".")).map_err(CommandError::request)?;
-        let path = path.canonicalize()?;
+        let path = menace_files::resolve_named_path(&path)?;
         // Trusted, because Menace itself wrote its content.
         let home = SettingsSources::load_user(BTreeMap::new()).data_home();
         let trusted = TrustedFiles::read(home, Path::new(".")).and_then(|mut trusted| {

@@ -199,7 +199,7 @@ impl ExecCommand {
             None => CallFixtures::default(),
         };
         let (interpreter, backend) = made?;
-        let (limits, conditions) = request.preset.conditions(self.seed);
+        let (limits, conditions) = request.preset.limits_and_conditions(self.seed);
         let (args, kwargs) = (&mut request.args, &mut request.kwargs);
         let has_drifted = !found.is_module()
             && drift::drift_arguments(&request.preset, Seed(self.seed), args, kwargs);
@@ -291,7 +291,7 @@ impl ExecCommand {
     /// The sandbox spec of the call, except for the module and import path, which are not known
     /// yet.
     fn spec_before_target(&self, preset: &Preset) -> SandboxSpec {
-        let (_, conditions) = preset.conditions(self.seed);
+        let (_, conditions) = preset.limits_and_conditions(self.seed);
         let spec = SandboxSpec {
             seed: self.seed,
             hash_seed: (self.seed & u64::from(u32::MAX)) as u32,
@@ -299,7 +299,7 @@ impl ExecCommand {
                 FreezeTimeArg::At(seconds) => seconds,
                 FreezeTimeArg::BySeed => Seed(self.seed).frozen_timestamp(),
             }),
-            import_limits: preset.isolated_import_limits(),
+            import_limits: preset.unshared_import_limits(),
             ..SandboxSpec::new(None)
         };
         spec.for_conditions(preset.confinement(), &conditions)
@@ -317,7 +317,7 @@ impl ExecCommand {
         let PreparedCall { backend, spec, call, header } = prepared;
         let outcome = backend
             .open_session(&spec)
-            .and_then(|mut warm| warm.run(&call))
+            .and_then(|mut session| session.run(&call))
             .or_else(SandboxError::into_outcome)
             .map_err(command_error)?;
         self.warn(&call.conditions, &outcome);

@@ -149,8 +149,8 @@ impl RoiExplanation {
     /// Adds the decisions of the run; an interrupted run has none.
     fn add_conclusions(&mut self, run: &RunRecord) {
         let concluded = |what: &str| {
-            let summary = run.summary.as_ref()?;
-            let decided = summary.get("decisions").or_else(|| summary.get("decided"))?;
+            let report = run.report.as_ref()?;
+            let decided = report.get("decisions").or_else(|| report.get("decided"))?;
             decided.get(what)?.get(&self.what)
         };
         let bottlenecks = concluded("bottlenecks").map(Vec::deserialize);

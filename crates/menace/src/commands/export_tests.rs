@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use menace_files::UntrustedDir;
+use menace_files::{UntrustedDir, resolve_named_path};
 use serde::Serialize;
 
 use menace_loop::pytest::{TestExport, export};
@@ -105,7 +105,7 @@ impl ExportTestsCommand {
         let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
         let repository = &context.settings.general.repo_path;
         let out = self.out.clone().unwrap_or_else(|| repository.join(DEFAULT_OUT));
-        let home = repository.canonicalize().unwrap_or_else(|_| repository.to_path_buf());
+        let home = resolve_named_path(repository).unwrap_or_else(|_| repository.to_path_buf());
         let outside = (!is_inside(&out, &home)).then_some(home.as_path());
         let TestExport { files, not_exported } = export(&failures, &analysis, outside);
         let cannot =
@@ -166,7 +166,7 @@ impl ExportTestsCommand {
 /// Whether a directory that may not be there yet is, or will be, in another.
 fn is_inside(path: &Path, home: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_default();
-    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
+    let there = path.ancestors().find_map(|above| resolve_named_path(above).ok());
     there.is_some_and(|above| above.starts_with(home))
 }
 

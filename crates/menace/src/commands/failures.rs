@@ -53,8 +53,8 @@ pub(crate) struct FailureListJson<'a> {
 }
 
 impl<'a> FailureListJson<'a> {
-    fn new(known: &'a FailureRecord) -> Self {
-        let failure = &known.failure;
+    fn new(record: &'a FailureRecord) -> Self {
+        let failure = &record.failure;
         Self {
             id: &failure.id.0,
             section: failure.section.as_str(),
@@ -63,12 +63,12 @@ impl<'a> FailureListJson<'a> {
             verdict: failure.verdict.as_str(),
             exception: failure.exception.as_deref(),
             message: &failure.message,
-            input: known.shrunk.as_ref().unwrap_or(&failure.call).to_python(),
+            input: record.shrunk.as_ref().unwrap_or(&failure.call).to_python(),
             location: failure.location.to_string(),
-            count: known.count_in_run.unwrap_or(known.count),
-            first_run: &known.first.run.0,
-            last_run: &known.last.run.0,
-            gone: known.gone_ms.is_some(),
+            count: record.count_in_run.unwrap_or(record.count),
+            first_run: &record.first_seen.run.0,
+            last_run: &record.last_seen.run.0,
+            gone: record.gone_ms.is_some(),
         }
     }
 }
@@ -86,12 +86,12 @@ impl FailuresCommand {
         }
         .map_err(CommandError::request)?;
         if self.run.is_none() && !self.all {
-            failures.retain(|known| known.gone_ms.is_none());
+            failures.retain(|record| record.gone_ms.is_none());
         }
         // Failures in the same file are listed together.
         failures.sort_by(|one, other| {
-            let key = |known: &FailureRecord| {
-                (known.failure.location.clone(), known.failure.kind.as_str())
+            let key = |record: &FailureRecord| {
+                (record.failure.location.clone(), record.failure.kind.as_str())
             };
             key(one).cmp(&key(other)).then_with(|| one.failure.id.cmp(&other.failure.id))
         });

@@ -75,7 +75,7 @@ pub(crate) struct ShrinkCommand {
 struct PreparedRepro {
     context: CommandContext,
     store: Store,
-    known: FailureRecord,
+    record: FailureRecord,
     analysis: Analysis,
     cancel: CancelToken,
 }
@@ -84,13 +84,13 @@ impl FailureArgs {
     fn prepare(&self, global: &GlobalArgs) -> Result<PreparedRepro, CommandError> {
         let first = CommandContext::new(global, self.flags())?;
         let store = data_dir::open_existing_store(&first)?;
-        let known = store.failure(&self.id).map_err(CommandError::request)?;
-        let repository = data_dir::failure_repository(&store, &known)?;
+        let record = store.failure(&self.id).map_err(CommandError::request)?;
+        let repository = data_dir::failure_repository(&store, &record)?;
         let context = data_dir::context_for_repository(first, global, repository)?;
         let cancel = CancelToken::default();
         interrupt::install_handler(&cancel)?;
         let analysis = analysis::analyze(&context, ScannerChoice::Builtin)?;
-        Ok(PreparedRepro { context, store, known, analysis, cancel })
+        Ok(PreparedRepro { context, store, record, analysis, cancel })
     }
 
     fn flags(&self) -> FlagValues {
@@ -130,11 +130,11 @@ struct ReproJson<'a> {
 
 impl ReproCommand {
     pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
-        let PreparedRepro { context, store, known, analysis, cancel } =
+        let PreparedRepro { context, store, record, analysis, cancel } =
             self.failure_args.prepare(global)?;
         let interpreter = self.failure_args.isolation.interpreter(&context)?;
         let backend = self.failure_args.isolation.backend(&context, &interpreter, &cancel)?;
-        let failure = &known.failure;
+        let failure = &record.failure;
         let found = repro(failure, &backend, &analysis).map_err(isolation::command_error)?;
         if cancel.is_cancelled() {
             return Err(CommandError::Interrupted);
@@ -162,14 +162,14 @@ impl ReproCommand {
         };
         match self.failure_args.format {
             OutputFormat::Json => output::print_json(&json)?,
-            OutputFormat::Table => output::print(&format_repro(&json, &known))?,
+            OutputFormat::Table => output::print(&format_repro(&json, &record))?,
         }
         Ok(())
     }
 }
 
-fn format_repro(json: &ReproJson<'_>, known: &FailureRecord) -> String {
-    let failure = &known.failure;
+fn format_repro(json: &ReproJson<'_>, record: &FailureRecord) -> String {
+    let failure = &record.failure;
     let mut sheet = LabelledLines::default();
     sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
     sheet.add("call", &truncate(&json.input, MAX_INPUT_CHARS));
@@ -201,7 +201,7 @@ struct ShrinkResultJson<'a> {
 
 impl ShrinkCommand {
     pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
-        let PreparedRepro { context, store, known, analysis, cancel } =
+        let PreparedRepro { context, store, record, analysis, cancel } =
             self.failure_args.prepare(global)?;
         let interpreter = self.failure_args.isolation.interpreter(&context)?;
         let backend = self.failure_args.isolation.backend(&context, &interpreter, &cancel)?;
@@ -211,7 +211,7 @@ impl ShrinkCommand {
             cancel: cancel.clone(),
             deadline: None,
         };
-        let found = shrink(&known.failure, &backend, &analysis, &shrinking);
+        let found = shrink(&record.failure, &backend, &analysis, &shrinking);
         if cancel.is_cancelled() {
             return Err(CommandError::Interrupted);
         }
@@ -222,7 +222,7 @@ impl ShrinkCommand {
         }
         let json = ShrinkResultJson {
             id: &failure.id.0,
-            before: known.failure.call.to_python(),
+            before: record.failure.call.to_python(),
             after: failure.call.to_python(),
             tried,
             steps,
@@ -235,7 +235,7 @@ impl ShrinkCommand {
                 sheet.add("failure", &format!("{} in {}", failure.id, failure.section));
                 sheet.add("before", &truncate(&json.before, MAX_INPUT_CHARS));
                 sheet.add("after", &truncate(&json.after, MAX_INPUT_CHARS));
-                let (before, after) = (&known.failure.call.conditions, &failure.call.conditions);
+                let (before, after) = (&record.failure.call.conditions, &failure.call.conditions);
                 if before != after {
                     let left = after.describe();
                     let left =

@@ -128,7 +128,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<String>,
 
-    /// Exit with code 3 for failures: those that no earlier run found, or any.
+    /// Exit with code 3 for failures: for new ones, or for any.
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOnArg>,
 
@@ -173,8 +173,8 @@ impl RunCommand {
         }
         let sections = self.selection.read()?;
         // Mistakes in arguments and files are reported before the first call.
-        let sources = presets::RunPresetSources::read(settings, &self.preset_file)?;
-        let presets = sources.selection(settings, self.preset_count, Seed(self.seed));
+        let sources = presets::PresetSources::read(settings, &self.preset_file)?;
+        let presets = sources.select(settings, self.preset_count, Seed(self.seed));
         presets::check_presets(&presets)?;
         data_dir::checked_data_dir(&context)?;
         for file in self.out.iter().chain(&self.convergence.forecast_log) {
@@ -204,7 +204,7 @@ impl RunCommand {
             settings,
             presets: &presets,
             keywords: &settings.presets.profiles_by_keyword(),
-            inputs: &inputs,
+            input_settings: &inputs,
             scoring: &scoring,
             sections: &sections,
             sections_text: self.selection.describe(),

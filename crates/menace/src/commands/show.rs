@@ -28,18 +28,18 @@ impl ShowCommand {
     pub(crate) fn run(self, global: &GlobalArgs) -> Result<(), CommandError> {
         let context = CommandContext::new(global, FlagValues::new())?;
         let store = data_dir::open_existing_store(&context)?;
-        let known = store.failure(&self.id).map_err(CommandError::request)?;
+        let record = store.failure(&self.id).map_err(CommandError::request)?;
         match self.format {
-            OutputFormat::Json => output::print_json(&known)?,
+            OutputFormat::Json => output::print_json(&record)?,
             OutputFormat::Table => {
                 // The repository of the last run that saw the failure, unless the user names
                 // another one.
-                let run = store.run(&known.last.run.0).map_err(CommandError::request)?;
+                let run = store.run(&record.last_seen.run.0).map_err(CommandError::request)?;
                 let runs =
-                    store.occurrences_by_run(&known.failure.id).map_err(CommandError::request)?;
+                    store.occurrences_by_run(&record.failure.id).map_err(CommandError::request)?;
                 let repository = std::path::PathBuf::from(run.repository);
                 let data = global.sandbox_data_dir.as_deref();
-                output::print(&failure_table::render_detail(&known, &runs, &repository, data))?;
+                output::print(&failure_table::render_detail(&record, &runs, &repository, data))?;
             }
         }
         Ok(())

@@ -68,9 +68,7 @@ impl TrustCommand {
         let named = global.settings_yaml.iter();
         let flags = named.map(|file| ("--settings-yaml".to_owned(), file.clone())).collect();
         let user = SettingsSources::load_user(flags);
-        let directory = self
-            .directory
-            .canonicalize()
+        let directory = menace_files::resolve_named_path(&self.directory)
             .with_context(|| format!("cannot open the directory `{}`", self.directory.display()));
         let directory = directory.map_err(CommandError::Request)?;
         let trusted = TrustedFiles::read(user.data_home(), &directory);

@@ -30,6 +30,8 @@ pub(crate) struct MachineDiagnosis {
     /// The mechanisms that enforce each limit here; `None` when no sandbox could be started.
     pub limits: Option<LimitEnforcement>,
     pub unenforced: Vec<Limit>,
+    /// What the sandbox lacks here, and what its limits do not count.
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -103,6 +105,9 @@ pub(crate) fn render(found: &MachineDiagnosis) -> String {
     }
     if let Some(limits) = limits_table(found) {
         let _ = writeln!(out, "\n{limits}");
+    }
+    for note in &found.notes {
+        let _ = writeln!(out, "Note: {}", escape_for_terminal(note));
     }
     out
 }

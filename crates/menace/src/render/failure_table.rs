@@ -37,10 +37,10 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
     }
     let red = Style::new().fg_color(Some(AnsiColor::Red.into()));
     let mut out = String::new();
-    for known in failures {
-        let failure = &known.failure;
+    for record in failures {
+        let failure = &record.failure;
         let place = keep_end(&failure.location.to_string(), LOCATION_WIDTH);
-        let count = format!("{}×", known.count_in_run.unwrap_or(known.count));
+        let count = format!("{}×", record.count_in_run.unwrap_or(record.count));
         let kind = failure.kind.as_str();
         let _ = writeln!(
             out,
@@ -48,7 +48,7 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
              {count:>COUNT_WIDTH$}",
             id = failure.id
         );
-        let gone = if known.gone_ms.is_some() { "(gone) " } else { "" };
+        let gone = if record.gone_ms.is_some() { "(gone) " } else { "" };
         let what = escape_for_terminal(&failure.message.replace('\n', " "));
         let _ = writeln!(
             out,
@@ -65,12 +65,12 @@ pub(crate) fn render_list(failures: &[FailureRecord], data: Option<&str>) -> Str
 /// All details of one failure; source lines come from the present repository. `data` is the data
 /// directory, if commands need it as a flag.
 pub(crate) fn render_detail(
-    known: &FailureRecord,
+    record: &FailureRecord,
     runs: &[RunOccurrences],
     repository: &Path,
     data: Option<&str>,
 ) -> String {
-    let failure = &known.failure;
+    let failure = &record.failure;
     let mut sheet = LabelledLines::default();
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     sheet.add("failure", &failure.id.0);
@@ -81,17 +81,17 @@ pub(crate) fn render_detail(
     sheet.add("scenario", &failure.scenario);
     sheet.add("verdict", failure.verdict.as_str());
     sheet.add("call", &truncate(&failure.call.to_python(), MAX_INPUT_CHARS));
-    if let Some(shrunk) = &known.shrunk {
+    if let Some(shrunk) = &record.shrunk {
         sheet.add("smallest", &truncate(&shrunk.to_python(), MAX_INPUT_CHARS));
     }
     sheet.add_list("limits", describe_limits(&failure.call.limits));
     sheet.add_list("faults", failure.call.conditions.describe());
     sheet.add_list("injected", failure.outcome.fault_stats.iter().map(describe_fault_stats));
     sheet.add("seed", &failure.call.seed.to_string());
-    let (first, last) = (&known.first.run, &known.last.run);
-    sheet.add("occurrences", &format!("{}× in {}", known.count, format_count(runs.len(), "run")));
+    let (first, last) = (&record.first_seen.run, &record.last_seen.run);
+    sheet.add("occurrences", &format!("{}× in {}", record.count, format_count(runs.len(), "run")));
     sheet.add_continuation(&format!("first in {first}, last in {last}"));
-    if known.gone_ms.is_some() {
+    if record.gone_ms.is_some() {
         sheet.add_continuation("gone: the last rerun did not show it");
     }
     let mut out = sheet.into_text();
@@ -115,7 +115,7 @@ pub(crate) fn render_detail(
     let _ = writeln!(out, "\n{}", next_steps_heading(data));
     let _ = writeln!(out, "  menace repro {id}          does it still fail?");
     // An import takes none.
-    if known.shrunk.is_none() && failure.kind != WeaknessKind::Import {
+    if record.shrunk.is_none() && failure.kind != WeaknessKind::Import {
         let _ = writeln!(out, "  menace shrink {id}         the smallest input that shows it");
     }
     let _ =

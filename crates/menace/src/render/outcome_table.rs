@@ -400,7 +400,7 @@ mod tests {
         insta::assert_snapshot!(anstream::adapter::strip_str(&text), @r"
         target      mod:f
         verdict     returned
-        faults      disk injected 2 of 5 times, first: write of out.txt: ENOSPC; last after 3.2 ms
+        faults      disk injected 2 of 5 times, first: write of out.txt: ENOSPC; last after 3.21 ms
                     memory injected 0 of 0 times
         burst       32 threads, 0 tasks: 31 finished, 3 different results
                     deadlock: some never came to an end

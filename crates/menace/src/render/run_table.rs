@@ -7,7 +7,9 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
 use menace_model::{WeaknessKind, format_count, is_test_path};
-use menace_store::{FailureReport, ModuleScoreReport, RunReport, ScenarioReport};
+use menace_store::{
+    FailureReport, ModuleScoreReport, RunReport, ScenarioReport, SkippedStageReport,
+};
 
 use super::labelled_lines::truncate_line;
 use super::table::{escape_for_terminal, keep_end, new_row, new_table, number_cell};
@@ -240,14 +242,14 @@ fn add_uncovered(out: &mut String, report: &RunReport) {
     if !report.skipped_stages.is_empty() {
         let _ = writeln!(out, "\nThe time was up before these; raise --budget:");
         for one in &report.skipped_stages {
-            let _ = writeln!(
-                out,
-                "  {}: {}",
-                escape_for_terminal(one.kind.as_str()),
-                format_count(one.sections, "section")
-            );
+            let _ = writeln!(out, "  {}", describe_skipped(one));
         }
     }
+}
+
+fn describe_skipped(skipped: &SkippedStageReport) -> String {
+    let SkippedStageReport { kind, count, .. } = skipped;
+    format!("{}: {}", escape_for_terminal(kind.as_str()), format_count(*count, kind.unit()))
 }
 
 /// The heading above suggested commands.
@@ -310,6 +312,7 @@ fn add_next_steps(
 #[cfg(test)]
 mod tests {
     use menace_model::{SectionId, Verdict};
+    use menace_store::SkippedStage;
 
     use super::*;
 
@@ -383,6 +386,14 @@ mod tests {
             "Next, each with --sandbox-data-dir /tmp/d:"
         );
         assert_eq!(data_dir_flag("Ann's data"), r" --sandbox-data-dir 'Ann'\''s data'");
+    }
+
+    #[test]
+    fn skipped_work_is_counted_in_the_unit_of_its_stage() {
+        let skipped = |kind| describe_skipped(&SkippedStageReport { kind, count: 2, ids: vec![] });
+        assert_eq!(skipped(SkippedStage::Cycles), "cycles: 2 cycles");
+        assert_eq!(skipped(SkippedStage::Confirmation), "confirmation: 2 candidates");
+        assert_eq!(skipped(SkippedStage::Scenario("normal".into())), "normal: 2 sections");
     }
 
     #[test]

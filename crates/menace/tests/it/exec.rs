@@ -174,6 +174,22 @@ fn limits_come_from_the_preset_and_a_setting_overrides_it() {
     assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
 }
 
+#[test]
+fn settings_of_a_checkout_do_not_loosen_the_preset() {
+    let place = repo("def spin():\n    while True: pass\n");
+    let preset = r#"{"CPU_LIMIT": "0.2", "TIMEOUT": "5"}"#;
+    for dotenv in ["CPU_LIMIT=1h\nTIMEOUT=10s\n", "TIMEOUT=10s\n"] {
+        place.write(".env", dotenv);
+        let found = outcome(&place, &["--repo", "repo", "mod:spin", "--preset", preset]);
+        assert_eq!(found["reason"], "it used up its processor time", "{dotenv}");
+    }
+    place.write(".env", "TIMEOUT=200ms\n");
+    let preset = r#"{"TIMEOUT": "20"}"#;
+    let found = outcome(&place, &["--repo", "repo", "mod:spin", "--preset", preset]);
+    assert_eq!(found["reason"], "it did not end in time", "{found}");
+    assert!(found["runtime_metrics"]["total_ms"].as_f64().unwrap() < 5000.0, "{found}");
+}
+
 /// What is asked for holds from the first line of the module on.
 #[test]
 fn the_import_is_held_to_the_limits_of_its_call() {

@@ -95,7 +95,7 @@ fn explore_module(
         budget: ExploreBudget::default(),
         workers: 2,
         cancel: CancelToken::default(),
-        inputs: InputSettings::default(),
+        input_settings: InputSettings::default(),
     };
     let mut verdicts = BTreeMap::new();
     let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |made| {

@@ -38,7 +38,7 @@ fn find_failures(trial: &SingleModuleSandbox) -> Vec<Failure> {
         budget: ExploreBudget::default(),
         workers: 2,
         cancel: CancelToken::default(),
-        inputs: InputSettings::default(),
+        input_settings: InputSettings::default(),
     };
     let explored = explore(&trial.analysis, &trial.backend, &exploration, &mut |_| {});
     let lines = SourceLineCache::new(trial.root());

@@ -73,6 +73,7 @@ fn the_summary_of_an_old_run_becomes_a_report_with_its_decisions() {
     for expected in [OLD_RUN, "<dd>1,012<span", "2 cycles"].into_iter().chain(counts) {
         assert!(page.contains(expected), "no {expected:?} in the report");
     }
+    assert_eq!(page.matches("<span class=\"chip new\">").count(), OLD_FAILURES.len());
     let database = Connection::open(place.path().join("sandbox_data/menace.db")).unwrap();
     let summary: String =
         database.query_row("SELECT summary FROM runs", [], |row| row.get(0)).unwrap();
@@ -253,7 +254,7 @@ fn old_files_of_borderline_workflows_and_flags_are_read() {
     let place = old_runs_under_faults();
     let data = place.path().join("sandbox_data");
     let bucket = BorderlineBucket::new(&data.join("borderline_bucket.jsonl"));
-    let (candidates, notice) = bucket.candidates().unwrap();
+    let (candidates, notice) = bucket.modules().unwrap();
     assert!(notice.is_none());
     assert_eq!(candidates.len(), 3);
     assert!(candidates.iter().all(|one| one.status == BorderlineStatus::Terminated));

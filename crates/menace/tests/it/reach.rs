@@ -67,7 +67,7 @@ fn explore_reached_of(
         learn,
         workers: 2,
         cancel: CancelToken::default(),
-        inputs: InputSettings { strategies, ..InputSettings::default() },
+        input_settings: InputSettings { strategies, ..InputSettings::default() },
     };
     let is_called = |kind: SectionKind| kind != SectionKind::Module;
     let wanted = |_: &_, section: &Section| is_called(section.kind);

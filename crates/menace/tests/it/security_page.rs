@@ -45,7 +45,7 @@ fn every_promise_names_tests_that_exist() {
             .lines()
             .skip(index + 1)
             .take_while(|line| !starts_item(line) && !line.starts_with('#'));
-        let item = item.collect::<Vec<_>>().join("\n");
+        let item = item.map(str::trim).collect::<Vec<_>>().join(" ");
         let (_, tests) = item.split_once("Tried by ").unwrap_or_else(|| {
             panic!("promise {numbers} names no test: {item}");
         });

@@ -138,6 +138,6 @@ fn a_flaky_upstream_fails_the_first_request() {
     }
     // The table lists the requests, too.
     let ran = exec(&place, &[&call[..], &["--preset", r#"{"NETWORK_MOCKS": []}"#]].concat());
-    assert!(ran.out.contains("\nasked       GET http://api.example.com/: 200\n"), "{}", ran.out);
+    assert!(ran.out.contains("\nrequests    GET http://api.example.com/: 200\n"), "{}", ran.out);
     assert_eq!(ran.err, "");
 }

@@ -41,15 +41,15 @@ pub(super) struct StabilitySample<'s> {
     /// Mean severity of the scenarios, in [0, 1].
     pub stress: f64,
     /// Empty for all sections.
-    pub comparison_key: &'s str,
+    pub sections_text: &'s str,
 }
 
 impl StabilitySample<'_> {
     /// The name of a module in the file. Some of its sections are forecast apart.
     fn key(&self, module: &str) -> String {
-        match self.comparison_key {
+        match self.sections_text {
             "" => module.to_owned(),
-            comparison_key => format!("{module} ({comparison_key})"),
+            sections_text => format!("{module} ({sections_text})"),
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         let mut predictions = BTreeMap::new();
         for (value, stress) in cycles {
             let rois = BTreeMap::from([("m.py".to_owned(), *value)]);
-            let sample = StabilitySample { rois, stress: *stress, comparison_key: "" };
+            let sample = StabilitySample { rois, stress: *stress, sections_text: "" };
             predictions = record(&mut trackers, &sample, cold_start_curves);
             // As if they were stored between two runs.
             trackers = serde_json::from_str(&serde_json::to_string(&trackers).unwrap()).unwrap();
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn cycles_of_some_sections_are_not_part_of_the_modules_history() {
         let mut trackers = BTreeMap::new();
-        for (roi, comparison_key) in [(0.9, ""), (0.1, "section m.py:f"), (0.9, ""), (0.9, "")] {
+        for (roi, sections_text) in [(0.9, ""), (0.1, "section m.py:f"), (0.9, ""), (0.9, "")] {
             let rois = BTreeMap::from([("m.py".to_owned(), roi)]);
-            let sample = StabilitySample { rois, stress: 0.5, comparison_key };
+            let sample = StabilitySample { rois, stress: 0.5, sections_text };
             assert!(record(&mut trackers, &sample, &ColdStartCurves::default()).is_empty());
         }
         let names: Vec<&str> = trackers.keys().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 
 use menace_store::files::append_line;
 use menace_track::ConvergenceReport;
-use menace_track::stats::evidence::{DecisionVerdict, StatisticalDecision};
+use menace_track::stats::evidence::{DecisionAnswer, StatisticalDecision};
 use serde_json::{Value, json};
 
 use super::super::RunError;
@@ -48,6 +48,7 @@ fn threshold_line(
         "synergy": convergence.synergy,
         "entropy": convergence.entropy,
         "converged_modules": convergence.converged_modules().collect::<Vec<_>>(),
+        // The key for modules at their entropy cap.
         "complete": convergence.entropy_capped_modules().collect::<Vec<_>>(),
     })
 }
@@ -70,7 +71,7 @@ fn trace_thresholds(input: &DecisionInput<'_>, decisions: &CycleDecisions) {
     for (metric, decision) in &convergence.synergy.metrics {
         tracing::debug!(
             metric,
-            verdict = ?decision.verdict,
+            verdict = ?decision.answer,
             confidence = decision.confidence,
             p_values = ?p_values(decision),
             "synergy convergence"
@@ -86,7 +87,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
         "timestamp": timestamp,
         "run": input.request.id.0,
         "cycle": input.cycle + 1,
-        "roi": input.score.report.run.roi_value(),
+        "roi": input.evaluation.scores.run.roi_value(),
         "forecast": next.map(|point| point.mean),
         "interval": next.and_then(|point| point.interval),
         "confidence": forecast.map(|forecast| forecast.confidence),
@@ -105,7 +106,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
             "modules": module_decisions(convergence),
             "entropy": convergence.entropy,
         },
-        "predictions": input.score.predictions,
+        "predictions": input.evaluation.predictions,
     })
 }
 
@@ -113,7 +114,7 @@ fn forecast_line(input: &DecisionInput<'_>, decisions: &CycleDecisions, timestam
 fn module_decisions(convergence: &ConvergenceReport) -> serde_json::Map<String, Value> {
     let modules = convergence.modules.iter();
     modules
-        .filter(|(_, decision)| decision.verdict != DecisionVerdict::TooFewSamples)
+        .filter(|(_, decision)| decision.answer != DecisionAnswer::TooFewSamples)
         .map(|(path, decision)| (path.clone(), json!(decision)))
         .collect()
 }

@@ -1,16 +1,14 @@
 //! Micro-pilot: a short extra cycle for a borderline module.
 //!
-//! `menace-track` has the thresholds, `menace-store` the file of candidates. A micro-pilot is a
-//! cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
+//! `menace-track` has the thresholds, `menace-store` the file of borderline modules. A micro-pilot
+//! is a cycle over one module: every scenario, few calls, no depth phase. Invariant: a micro-pilot
 //! changes no history, and no decision follows from one that was ended early.
 
 use std::collections::BTreeMap;
 
 use menace_model::{AnalyzedModule, Section};
 use menace_settings::MicropilotMode;
-use menace_store::{
-    BorderlineBucket, BorderlineCandidate, BorderlineMeasurement, BorderlineStatus,
-};
+use menace_store::{BorderlineBucket, BorderlineMeasurement, BorderlineModule, BorderlineStatus};
 use menace_track::stats::evidence::StatisticalDecision;
 use menace_track::{BorderlineThresholds, ExternalMeasurements, Tracker, score_cycle};
 
@@ -20,7 +18,7 @@ use super::super::history::{HistoryStore, source_hash};
 use super::super::measure::MeasuringData;
 use super::super::score::CycleEvaluation;
 use super::super::warnings::RunWarning;
-use crate::cycle::{CycleBudget, SectionFilter};
+use crate::cycle::{CycleOptions, SectionFilter};
 
 const BORDERLINE_FILE: &str = "borderline_bucket.jsonl";
 /// Inputs of a section under each scenario.
@@ -47,10 +45,10 @@ impl SectionFilter for PilotFilter<'_> {
     }
 }
 
-/// The borderline candidates of a run.
+/// The borderline modules of a run.
 #[derive(Debug, Default)]
 pub(in crate::run) struct PilotResults {
-    pub candidates: Vec<BorderlineCandidate>,
+    pub modules: Vec<BorderlineModule>,
     /// The test of each module against the borderline thresholds, by path.
     pub evidence: BTreeMap<String, StatisticalDecision>,
     pub warnings: Vec<RunWarning>,
@@ -62,9 +60,9 @@ struct PilotMeasurement {
     confidence: f64,
 }
 
-/// Adds the modules that are on the border after the last cycle to the candidates, runs a
-/// micro-pilot for each pending one where that is due, and returns the candidates that this run has
-/// added or tested.
+/// Adds the modules that are on the border after the last cycle to the bucket, runs a micro-pilot
+/// for each pending one where that is due, and returns the modules that this run has added or
+/// tested.
 pub(in crate::run) fn test_borderline_modules(
     engine: CycleEngine<'_>,
     history: &HistoryStore,
@@ -87,16 +85,16 @@ pub(in crate::run) fn test_borderline_modules(
         bucket: BorderlineBucket::new(&request.data_dir.join(BORDERLINE_FILE)),
         tracker: Tracker::new(history),
     };
-    if let Some(last) = last.filter(|last| last.is_complete) {
-        pilot.add_candidates(last, &mut results)?;
+    if let Some(last) = last.filter(|last| last.is_breadth_complete) {
+        pilot.add_modules(last, &mut results)?;
     }
     if mode == MicropilotMode::Auto || request.process_borderline {
         pilot.test_pending(&mut results)?;
     }
-    let (candidates, notice) = pilot.bucket.candidates()?;
+    let (modules, notice) = pilot.bucket.modules()?;
     results.warnings.extend(notice.map(RunWarning::from));
-    results.candidates = candidates;
-    results.candidates.retain(|one| results.evidence.contains_key(&one.module));
+    results.modules = modules;
+    results.modules.retain(|one| results.evidence.contains_key(&one.module));
     Ok(results)
 }
 
@@ -108,12 +106,12 @@ struct MicroPilot<'p> {
 }
 
 impl MicroPilot<'_> {
-    fn add_candidates(
+    fn add_modules(
         &self,
         last: &CycleEvaluation,
         results: &mut PilotResults,
     ) -> Result<(), RunError> {
-        for (path, scored) in &last.report.modules {
+        for (path, scored) in &last.scores.modules {
             let Some(raroi) = scored.raroi else { continue };
             let confidence = self.tracker.module_confidence(path);
             let decision = self.border.check_thresholds(raroi, confidence);
@@ -129,11 +127,11 @@ impl MicroPilot<'_> {
     }
 
     fn test_pending(&self, results: &mut PilotResults) -> Result<(), RunError> {
-        let (candidates, notice) = self.bucket.candidates()?;
+        let (modules, notice) = self.bucket.modules()?;
         results.warnings.extend(notice.map(RunWarning::from));
-        let pending = candidates.iter().filter(|one| one.status == BorderlineStatus::Pending);
-        for BorderlineCandidate { module, .. } in pending {
-            if self.engine.caller.is_late() {
+        let pending = modules.iter().filter(|one| one.status == BorderlineStatus::Pending);
+        for BorderlineModule { module, .. } in pending {
+            if self.engine.runner.is_late() {
                 break;
             }
             let Some(measured) = self.measure(module)? else { continue };
@@ -164,13 +162,13 @@ impl MicroPilot<'_> {
         if plan.sections.is_empty() {
             return Ok(None);
         }
-        let budget = CycleBudget {
+        let options = CycleOptions {
             calls_per_cell: CALLS_PER_CELL,
             depth: None,
             seed,
-            inputs: request.inputs,
+            input_settings: request.input_settings,
         };
-        let mut result = self.engine.make_calls(&plan, &budget, &mut ())?;
+        let mut result = self.engine.make_calls(&plan, &options, &mut ())?;
         if !result.skipped_stages.is_empty() {
             return Ok(None);
         }
@@ -178,9 +176,9 @@ impl MicroPilot<'_> {
         let parts = MeasuringData::collect(request, &plan, &result, tallies);
         let profile = &request.scoring.profile;
         let metrics = parts.measure(profile, &ExternalMeasurements::default());
-        let report = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
-        let Some(scored) = report.modules.get(path) else { return Ok(None) };
-        let Some((roi, raroi)) = scored.roi_value().zip(scored.raroi) else { return Ok(None) };
+        let scores = score_cycle(&metrics, &parts.modules, profile, &self.tracker);
+        let Some(module) = scores.modules.get(path) else { return Ok(None) };
+        let Some((roi, raroi)) = module.roi_value().zip(module.raroi) else { return Ok(None) };
         let confidence = self.tracker.module_confidence_with(path, roi);
         Ok(Some(PilotMeasurement { raroi, confidence }))
     }

@@ -206,9 +206,9 @@ mod tests {
                 let variables: Vec<_> = others.iter().copied().chain([(variable, value)]).collect();
                 let judged =
                     Tracker::new(history.clone()).decide_convergence(&with(&variables), [MODULE]);
-                let is_complete = judged.entropy_capped_modules().count() == 1;
+                let is_capped = judged.entropy_capped_modules().count() == 1;
                 let is_yes =
-                    if variable.starts_with("ENTROPY") { is_complete } else { judged.converged };
+                    if variable.starts_with("ENTROPY") { is_capped } else { judged.converged };
                 (is_yes, judged)
             };
             let (with_yes, one) = answer(yes);

@@ -33,16 +33,26 @@ pub(super) enum GuestEvent {
     /// The zygote sent a malformed message: guest code may have written to the socket.
     ProtocolError,
     ZygoteDied,
+    /// The process of the call has ended, with all its threads, and is not reaped yet.
     CallEnded,
     DeadlinePassed,
 }
 
-/// The events that end a wait for a message of the harness.
+/// The events that end a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitConditions<'a> {
     pub(super) deadline: Instant,
-    /// The process of the call, when the zygote is gone and cannot report its end.
-    pub(super) orphan_pidfd: Option<BorrowedFd<'a>>,
+    /// The process of a call.
+    pub(super) call_pidfd: Option<BorrowedFd<'a>>,
+    /// Without the zygote, only the end of the call is waited for.
+    pub(super) is_zygote_gone: bool,
+}
+
+impl WaitConditions<'_> {
+    /// Waits for a message of the harness.
+    pub(super) fn message_before(deadline: Instant) -> Self {
+        Self { deadline, call_pidfd: None, is_zygote_gone: false }
+    }
 }
 
 impl SandboxInit<'_> {
@@ -75,12 +85,11 @@ impl SandboxInit<'_> {
                     Err(_) => GuestEvent::ProtocolError,
                 });
             }
-            if until.orphan_pidfd.is_some() {
-                if ready.orphan {
-                    return Ok(GuestEvent::CallEnded);
-                }
-            } else if ready.zygote {
+            if ready.zygote {
                 return Ok(GuestEvent::ZygoteDied);
+            }
+            if ready.call {
+                return Ok(GuestEvent::CallEnded);
             }
             if Instant::now() >= until.deadline {
                 return Ok(GuestEvent::DeadlinePassed);
@@ -96,16 +105,19 @@ impl SandboxInit<'_> {
         let millis = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
         let input = PollFlags::POLLIN;
-        let watch_zygote = until.orphan_pidfd.is_none();
         let mut fds = vec![
             PollFd::new(self.host.as_fd(), PollFlags::from_bits_retain(libc::POLLRDHUP)),
             PollFd::new(self.output.out.reader(), input),
             PollFd::new(self.output.err.reader(), input),
-            PollFd::new(until.orphan_pidfd.unwrap_or(self.zygote.pidfd.as_fd()), input),
         ];
-        let control_at = watch_zygote.then(|| {
-            fds.push(PollFd::new(self.zygote.control.as_fd(), input));
+        let call_at = until.call_pidfd.map(|pidfd| {
+            fds.push(PollFd::new(pidfd, input));
             fds.len() - 1
+        });
+        let zygote_at = (!until.is_zygote_gone).then(|| {
+            fds.push(PollFd::new(self.zygote.pidfd.as_fd(), input));
+            fds.push(PollFd::new(self.zygote.control.as_fd(), input));
+            fds.len() - 2
         });
         let listener_at = self.zygote.notify_handler.as_ref().map(|handler| {
             fds.push(PollFd::new(handler.listener.as_fd(), input));
@@ -127,9 +139,9 @@ impl SandboxInit<'_> {
             host_gone: fds[0].any() != Some(false),
             out: any(1),
             err: any(2),
-            zygote: watch_zygote && any(3),
-            orphan: !watch_zygote && any(3),
-            control: control_at.is_some_and(any),
+            call: call_at.is_some_and(any),
+            zygote: zygote_at.is_some_and(any),
+            control: zygote_at.is_some_and(|at| any(at + 1)),
             has_notification: listener_at.is_some_and(|at| is_readable(&fds[at])),
             call_socket: call_socket_at.is_some_and(any),
         })
@@ -142,8 +154,8 @@ struct ReadyDescriptors {
     host_gone: bool,
     out: bool,
     err: bool,
+    call: bool,
     zygote: bool,
-    orphan: bool,
     control: bool,
     has_notification: bool,
     call_socket: bool,
@@ -218,7 +230,7 @@ impl SandboxInit<'_> {
 }
 
 impl RunningCall {
-    fn record_violation(&mut self, kind: &str, detail: String) {
+    pub(super) fn record_violation(&mut self, kind: &str, detail: String) {
         let violation = PolicyViolation { kind: kind.to_owned(), detail };
         if self.violations.contains(&violation) {
             return;

@@ -102,10 +102,8 @@ impl SandboxInit<'_> {
     ) -> Result<(), InitError> {
         self.begin_streams(1 << 16);
         let sent = harness::send(&self.zygote.control, setup);
-        let started = self.wait(WaitConditions {
-            deadline: Instant::now() + PYTHON_START_TIMEOUT,
-            orphan_pidfd: None,
-        })?;
+        let started =
+            self.wait(WaitConditions::message_before(Instant::now() + PYTHON_START_TIMEOUT))?;
         match (sent, started) {
             (Ok(()), GuestEvent::Message(FromHarnessMessage::Ready)) => {}
             (_, event) => {
@@ -202,6 +200,7 @@ impl SandboxInit<'_> {
     /// Stops an interpreter with threads that were started before anything was imported (by a
     /// `.pth` file, say): they have no limits yet, and a waiting sandbox is not supervised. Returns
     /// whether there are any.
+    #[expect(clippy::disallowed_methods, reason = "a directory of the kernel, below `/proc`")]
     pub(super) fn stop_if_multithreaded(&self) -> Result<bool, InitError> {
         let tasks = std::fs::read_dir(self.proc.join(format!("{}/task", self.zygote.pid)));
         let is_multithreaded = tasks.map_or(true, |tasks| tasks.count() > 1);

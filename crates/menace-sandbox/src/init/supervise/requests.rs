@@ -1,7 +1,7 @@
 //! Handles one import or call, from the request to its report.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use menace_model::{CallLimits, FaultMode, Limit, PolicyViolation};
@@ -13,12 +13,12 @@ use super::{
     MAX_NAMED_PROCESSES, SandboxInit, ZYGOTE_REPLY_TIMEOUT, compute_deadline, duration_to_ns, reap,
 };
 use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
-use crate::init::processes::{self, ProcessScope};
+use crate::init::processes::{self, ProcessEnd, ProcessScope};
 use crate::init::section_watch::SectionWatch;
 use crate::init::{InitError, InitErrorContext, mappings};
 use crate::wire::channel;
-use crate::wire::harness::{self, ForkExitStatus, FromHarnessMessage};
-use crate::wire::messages::{InitReport, InitRequest, KillReason, PATCHED_HARNESS};
+use crate::wire::harness::{self, FromHarnessMessage};
+use crate::wire::messages::{FORGED_REPORT, InitReport, InitRequest, KillReason, PATCHED_HARNESS};
 use crate::{fault, sys};
 
 /// Of a process that the harness ends.
@@ -26,8 +26,19 @@ const REGULAR_STATUS: i32 = 0;
 /// How long after its deadline a call may take to end that has reported what came of it. Its
 /// result may have methods that take their time.
 const DESCRIPTION_GRACE: Duration = Duration::from_millis(100);
+/// What is wrong where init finds no exit status of a call, or another than the zygote.
+const STATUS_TAKEN: &str = "its exit status was taken before init could read it";
+const STATUS_CHANGED: &str = "the interpreter reported another exit status than the kernel";
 /// How often a sweep is repeated before the sandbox becomes unusable.
 const MAX_SWEEP_ROUNDS: usize = 5;
+
+/// The process that an import or a call runs in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WatchedProcess<'a> {
+    pid: i32,
+    /// Nothing for the zygote, which imports.
+    call_pidfd: Option<BorrowedFd<'a>>,
+}
 
 impl SandboxInit<'_> {
     /// Imports the module in the zygote itself: a failure there ends the sandbox.
@@ -45,7 +56,8 @@ impl SandboxInit<'_> {
             report.unusable_reason = Some("the interpreter does not listen".to_owned());
         } else {
             let zygote = self.zygote.pid;
-            match self.watch(limits, compute_deadline(arrived, limits), zygote, &mut report)? {
+            let watched = WatchedProcess { pid: zygote, call_pidfd: None };
+            match self.watch(limits, compute_deadline(arrived, limits), watched, &mut report)? {
                 GuestEvent::Message(FromHarnessMessage::Imported {
                     ok,
                     unforkable_state: keeps,
@@ -135,7 +147,7 @@ impl SandboxInit<'_> {
         let limits = &request.limits;
         let arrived = Instant::now();
         let mut report = self.begin_report(request)?;
-        let exited = self.run(request, compute_deadline(arrived, limits), &mut report)?;
+        let max_rss_kib = self.run(request, compute_deadline(arrived, limits), &mut report)?;
         self.end_faults(&mut report);
         self.sweep(&mut report)?;
         self.link.end_call(&mut report);
@@ -145,23 +157,19 @@ impl SandboxInit<'_> {
             self.request_fork(request.warms_fork);
         }
         report.total_ns = duration_to_ns(arrived.elapsed());
-        if let Some(exited) = &exited {
-            report.status = Some(exited.status);
-            report.user_ns = seconds_to_ns(exited.user_s);
-            report.system_ns = seconds_to_ns(exited.system_s);
-        }
         report.ended_irregularly = report.status != Some(REGULAR_STATUS);
-        self.finish_report(&mut report, limits, exited.map(|exited| exited.max_rss_kib));
+        self.finish_report(&mut report, limits, max_rss_kib);
         Ok(report)
     }
 
-    /// From the fork to the end of the call's first process.
+    /// From the fork to the end of the call's first process; returns how much memory that had at
+    /// its peak.
     fn run(
         &mut self,
         request: &InitRequest,
         deadline: Instant,
         report: &mut InitReport,
-    ) -> Result<Option<ForkExitStatus>, InitError> {
+    ) -> Result<Option<i64>, InitError> {
         let pid = match self.wait_for_fork(deadline)? {
             GuestEvent::Message(FromHarnessMessage::Forked { pid }) => pid,
             GuestEvent::Message(FromHarnessMessage::ForkFailed { errno }) => {
@@ -182,13 +190,13 @@ impl SandboxInit<'_> {
         self.limit_enforcer
             .begin_call(&request.limits)
             .with_context(|| "cannot set the limits".to_owned())?;
-        if pid <= 1
-            || pid == self.zygote.pid
-            || self.limit_enforcer.limit_process(pid, &request.limits).is_err()
-        {
+        let is_process = pid > 1
+            && pid != self.zygote.pid
+            && self.limit_enforcer.limit_process(pid, &request.limits).is_ok();
+        let Some(pidfd) = is_process.then(|| sys::pidfd_open(pid).ok()).flatten() else {
             report.unusable_reason = Some(format!("the interpreter lied about its fork: {pid}"));
             return Ok(None);
-        }
+        };
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin_call(&request.conditions, self.fault_support(), request.seed, timeout);
         self.running.section = SectionWatch::new(&request.conditions);
@@ -200,7 +208,8 @@ impl SandboxInit<'_> {
             return Ok(None);
         }
         self.layer.stage_next()?;
-        let event = self.watch(&request.limits, deadline, pid, report)?;
+        let watched = WatchedProcess { pid, call_pidfd: Some(pidfd.as_fd()) };
+        let event = self.watch(&request.limits, deadline, watched, report)?;
         let unread =
             sys::unreceived_bytes(self.zygote.call_socket.as_fd()).is_ok_and(|bytes| bytes > 0);
         if unread || !self.running.unsent_request.is_empty() {
@@ -208,10 +217,10 @@ impl SandboxInit<'_> {
             report.unusable_reason = Some("the call ended before it had begun".to_owned());
         }
         match event {
-            GuestEvent::Message(FromHarnessMessage::Exited(exited)) => Ok(Some(exited)),
+            GuestEvent::CallEnded => self.collect_end(pid, report),
             GuestEvent::ZygoteDied => {
                 report.unusable_reason = Some("the call killed the interpreter".to_owned());
-                self.wait_for_orphan(deadline, pid, report)?;
+                self.wait_for_orphan(deadline, pid, pidfd.as_fd(), report)?;
                 Ok(None)
             }
             event => {
@@ -219,6 +228,52 @@ impl SandboxInit<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Reads from the kernel how the call ended, then has the zygote reap it. Code of the import may
+    /// run in the zygote, in a thread say: what the zygote says may be more exact, but must agree.
+    fn collect_end(&mut self, pid: i32, report: &mut InitReport) -> Result<Option<i64>, InitError> {
+        let end = ProcessEnd::read(pid);
+        let reaped = if harness::send(&self.zygote.control, &harness::encode_reap(pid)).is_ok() {
+            self.wait(WaitConditions::message_before(Instant::now() + ZYGOTE_REPLY_TIMEOUT))?
+        } else {
+            GuestEvent::ZygoteDied
+        };
+        let mut parent = self.zygote.pid;
+        let claimed = match reaped {
+            GuestEvent::Message(FromHarnessMessage::Reaped(claimed)) => Some(claimed),
+            GuestEvent::Message(FromHarnessMessage::ReapFailed) => None,
+            GuestEvent::ZygoteDied => {
+                report.unusable_reason = Some("the call killed the interpreter".to_owned());
+                if end.is_some_and(|end| end.parent == processes::own_pid()) {
+                    parent = processes::own_pid();
+                }
+                None
+            }
+            event => {
+                report.unusable_reason = Some(format!("the interpreter lost the call: {event:?}"));
+                None
+            }
+        };
+        let Some(end) = end.filter(|end| end.parent == parent) else {
+            self.running.record_violation(FORGED_REPORT, STATUS_TAKEN.to_owned());
+            report.unusable_reason.get_or_insert_with(|| STATUS_TAKEN.to_owned());
+            return Ok(None);
+        };
+        report.status = Some(end.status);
+        if let Some(claimed) = claimed
+            && claimed.status != end.status
+        {
+            self.running.record_violation(FORGED_REPORT, STATUS_CHANGED.to_owned());
+            report.unusable_reason = Some(STATUS_CHANGED.to_owned());
+            if end.status == REGULAR_STATUS {
+                // Older kernels keep here how the first thread ended, of a process that was killed.
+                report.status = Some(claimed.status);
+            }
+        }
+        let times = claimed.map(|it| (seconds_to_ns(it.user_s), seconds_to_ns(it.system_s)));
+        (report.user_ns, report.system_ns) = end.cpu_times(times);
+        Ok(claimed.map(|claimed| claimed.max_rss_kib))
     }
 
     /// Requests the process of the next call ahead of it, since forking is the largest cost of a
@@ -237,8 +292,8 @@ impl SandboxInit<'_> {
             self.request_fork(false);
         }
         self.zygote.fork_requested = false;
-        // Fork hooks of the module run now; their time counts for the call.
-        self.wait(WaitConditions { deadline, orphan_pidfd: None })
+        // Code of the import may run in the zygote now (a thread, a handler in C); its time counts.
+        self.wait(WaitConditions::message_before(deadline))
     }
 
     /// Sends the process of the call as much of its request as the socket takes. Before it reads,
@@ -256,20 +311,19 @@ impl SandboxInit<'_> {
         &mut self,
         deadline: Instant,
         pid: i32,
+        pidfd: BorrowedFd<'_>,
         report: &mut InitReport,
     ) -> Result<(), InitError> {
-        if report.killed.is_none()
-            && let Ok(pidfd) = sys::pidfd_open(pid)
-        {
-            let until = WaitConditions { deadline, orphan_pidfd: Some(pidfd.as_fd()) };
-            if matches!(self.wait(until)?, GuestEvent::DeadlinePassed) {
+        if report.killed.is_none() {
+            let end_before = |deadline| WaitConditions {
+                deadline,
+                call_pidfd: Some(pidfd),
+                is_zygote_gone: true,
+            };
+            if matches!(self.wait(end_before(deadline))?, GuestEvent::DeadlinePassed) {
                 report.killed = Some(KillReason::Deadline);
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-                let until = WaitConditions {
-                    deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
-                    orphan_pidfd: Some(pidfd.as_fd()),
-                };
-                self.wait(until)?;
+                self.wait(end_before(Instant::now() + ZYGOTE_REPLY_TIMEOUT))?;
             }
         }
         report.status = reap(pid);
@@ -279,21 +333,24 @@ impl SandboxInit<'_> {
 
 /// Limits that init enforces, and the end of all processes.
 impl SandboxInit<'_> {
-    /// Waits for a message of the harness, and kills `pid` when it exceeds a limit.
+    /// Waits for the end of a call or a message of the harness, and kills the process when it
+    /// exceeds a limit.
     pub(super) fn watch(
         &mut self,
         limits: &CallLimits,
         mut deadline: Instant,
-        pid: i32,
+        watched: WatchedProcess<'_>,
         report: &mut InitReport,
     ) -> Result<GuestEvent, InitError> {
+        let WatchedProcess { pid, call_pidfd } = watched;
         let last_moment = deadline + DESCRIPTION_GRACE;
         let mut throttle = self.limit_enforcer.cpu_throttle(limits);
         let must_watch = throttle.is_some() || needs_monitor(limits, &self.layer);
         loop {
             let next =
                 if must_watch { deadline.min(Instant::now() + MONITOR_INTERVAL) } else { deadline };
-            let event = self.wait(WaitConditions { deadline: next, orphan_pidfd: None })?;
+            let until = WaitConditions { deadline: next, call_pidfd, is_zygote_gone: false };
+            let event = self.wait(until)?;
             if !matches!(event, GuestEvent::DeadlinePassed) {
                 return Ok(event);
             }
@@ -340,10 +397,8 @@ impl SandboxInit<'_> {
             if pid != self.zygote.pid {
                 self.kill_other_processes(pid, report);
             }
-            return self.wait(WaitConditions {
-                deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
-                orphan_pidfd: None,
-            });
+            let deadline = Instant::now() + ZYGOTE_REPLY_TIMEOUT;
+            return self.wait(WaitConditions { deadline, call_pidfd, is_zygote_gone: false });
         }
     }
 
@@ -395,10 +450,7 @@ impl SandboxInit<'_> {
                 handler.supervisor.permit_sweep();
             }
             if harness::send(&self.zygote.control, &harness::encode_sweep()).is_ok() {
-                self.wait(WaitConditions {
-                    deadline: Instant::now() + ZYGOTE_REPLY_TIMEOUT,
-                    orphan_pidfd: None,
-                })?;
+                self.wait(WaitConditions::message_before(Instant::now() + ZYGOTE_REPLY_TIMEOUT))?;
             }
             return Ok(());
         }
@@ -437,7 +489,12 @@ impl SandboxInit<'_> {
                 None => unenforced.push(Limit::FaultCpu),
             }
         }
-        Ok(InitReport { enforced_by, unenforced, ..InitReport::default() })
+        for limit in self.limit_enforcer.list_unenforced(limits) {
+            enforced_by.remove(&limit);
+            unenforced.push(limit);
+        }
+        let notes = self.limit_enforcer.describe_uncounted_memory(limits).into_iter().collect();
+        Ok(InitReport { enforced_by, unenforced, notes, ..InitReport::default() })
     }
 
     pub(super) fn finish_report(

@@ -26,7 +26,7 @@ def write_everywhere():
     written = []
     for number in range(2048):
         try:
-            os.write(number, b"MNC1\xff\xff\xff\xff" * 100)
+            os.write(number, b"MNC2\xff\xff\xff\xff" * 100)
         except OSError:
             continue
         try:

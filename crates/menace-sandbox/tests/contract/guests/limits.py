@@ -1,5 +1,6 @@
 """Takes more than it may."""
 
+import fcntl
 import mmap
 import os
 import signal
@@ -218,3 +219,25 @@ def full_sockets(count, size):
                 pass
     time.sleep(1)
     return taken
+
+
+F_SETPIPE_SZ = 1031
+
+
+def fill_pipes(count):
+    """How much data so many pipes hold."""
+    pipes, total = [], 0
+    for _ in range(count):
+        pipes.append(os.pipe())
+        writer = pipes[-1][1]
+        os.set_blocking(writer, False)
+        try:
+            fcntl.fcntl(writer, F_SETPIPE_SZ, 1 << 20)
+        except PermissionError:
+            pass
+        try:
+            while True:
+                total += os.write(writer, bytes(4096))
+        except BlockingIOError:
+            pass
+    return total

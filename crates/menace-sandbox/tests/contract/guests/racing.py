@@ -125,18 +125,27 @@ def leave_daemon():
     os.wait()
 
 
+def at_forks_in_c(*functions):
+    """Before each fork, in the parent and in the child; Python knows of none of them."""
+    handlers.extend(ctypes.CFUNCTYPE(None)(function) for function in functions)
+    libc["__register_atfork"](*handlers, None)
+
+
+def nothing():
+    pass
+
+
+handlers = []
 if RACER == "thread":
-    os.register_at_fork(after_in_parent=lambda: start(race, 60))
+    at_forks_in_c(nothing, lambda: start(race, 60), nothing)
 elif RACER == "timer":
     leave_ballast()
-    os.register_at_fork(after_in_parent=lambda: start(race_and_wake, 60))
+    at_forks_in_c(nothing, lambda: start(race_and_wake, 60), nothing)
 elif RACER == "fork":
-    os.register_at_fork(after_in_child=lambda: race(0.2))
+    at_forks_in_c(nothing, nothing, lambda: race(0.2))
 elif RACER == "late":
     leave_ballast()
-    os.register_at_fork(
-        before=open_pipe, after_in_child=keep_writing_end, after_in_parent=keep_reading_end
-    )
+    at_forks_in_c(open_pipe, keep_reading_end, keep_writing_end)
 elif RACER == "daemon":
     leave_daemon()
 

@@ -157,7 +157,7 @@ struct ScanTargets {
 
 impl ScanTargets {
     fn new(root: &Path, files: &[PathBuf]) -> io::Result<Self> {
-        let root = root.canonicalize()?;
+        let root = menace_files::resolve_named_path(root)?;
         let full: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
         let keys = full.iter().map(|path| path.to_string_lossy().into_owned());
         let original_paths = keys.zip(files.iter().cloned()).collect();

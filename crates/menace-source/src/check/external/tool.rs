@@ -7,6 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use menace_files::resolve_named_path;
+
 use thiserror::Error;
 
 /// The most output of one run. A finding takes about a kilobyte.
@@ -57,12 +59,15 @@ pub(super) fn find_executable(path: &OsStr, name: &str, repository: &Path) -> Op
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
-        .filter(|directory| !directory.canonicalize().is_ok_and(|at| at.starts_with(repository)))
+        .filter(|directory| {
+            !resolve_named_path(directory).is_ok_and(|at| at.starts_with(repository))
+        })
         .map(|directory| directory.join(&file))
         .find(|candidate| is_executable(candidate))
 }
 
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "in a directory of the user's `PATH`")]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)

@@ -26,6 +26,8 @@ pub struct FailureListRow {
     pub first_ms: i64,
     pub last_ms: i64,
     pub gone_ms: Option<i64>,
+    /// Whether it was new in the queried run; see [`crate::RunWriter::is_new`].
+    pub new_in_run: bool,
 }
 
 /// Conditions for failures; `None` matches all.
@@ -165,5 +167,6 @@ fn read_failure_row(row: &Row<'_>) -> RowResult<FailureListRow> {
         first_ms: columns.get()?,
         last_ms: columns.get()?,
         gone_ms: columns.get()?,
+        new_in_run: columns.get::<Option<bool>>()?.unwrap_or_default(),
     })
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use menace_model::{Seed, format_count};
-use menace_scenario::preset::{self, CANONICAL_PROFILES, Preset, PresetRequest, PresetValues};
+use menace_scenario::preset::{self, CANONICAL_PROFILES, CallSettings, Preset, PresetRequest};
 use menace_settings::{PresetMode, Settings};
 
 use crate::args::{GlobalArgs, OutputFormat};
@@ -99,7 +99,7 @@ impl GeneratePresetsCommand {
             profiles: profiles.get_all(names, "--profiles").map_err(CommandError::request)?,
             count: self.count,
             canonical: is_canonical,
-            settings: PresetValues::from_settings(settings),
+            settings: CallSettings::from_settings(settings),
         };
         preset::generate_presets(&request, Seed(self.seed)).map_err(CommandError::request)
     }

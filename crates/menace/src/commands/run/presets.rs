@@ -7,7 +7,7 @@ use menace_loop::inputs;
 use menace_model::{MockResponse, Seed};
 use menace_scenario::input::InputSettings;
 use menace_scenario::preset::{
-    Preset, PresetFile, PresetOrigin, PresetSelection, PresetValues, ProfileCatalog,
+    CallSettings, Preset, PresetFile, PresetOrigin, PresetSelection, ProfileCatalog,
 };
 use menace_settings::Settings;
 
@@ -15,13 +15,13 @@ use crate::exit::CommandError;
 use crate::preset_files;
 
 #[derive(Debug)]
-pub(super) struct RunPresetSources {
+pub(super) struct PresetSources {
     files: Vec<PresetFile>,
     pub profiles: ProfileCatalog,
     recordings: Arc<[MockResponse]>,
 }
 
-impl RunPresetSources {
+impl PresetSources {
     pub(super) fn read(settings: &Settings, files: &[PathBuf]) -> Result<Self, CommandError> {
         let read = |file: &PathBuf| {
             let text = preset_files::read_user_file(file)?;
@@ -36,7 +36,7 @@ impl RunPresetSources {
         Ok(Self { files, profiles, recordings })
     }
 
-    pub(super) fn selection<'a>(
+    pub(super) fn select<'a>(
         &'a self,
         settings: &'a Settings,
         count: Option<u32>,
@@ -59,7 +59,7 @@ impl RunPresetSources {
 pub(super) fn read_input_settings(settings: &Settings) -> Result<InputSettings, CommandError> {
     // The threat settings of an empty preset.
     let defaults = Preset::empty(PresetOrigin::UserProvided)
-        .with_settings(&PresetValues::from_settings(settings));
+        .with_settings(&CallSettings::from_settings(settings));
     let threat = defaults.map_err(CommandError::request)?.threat_settings();
     let (input_settings, warnings) =
         inputs::read(settings, threat).map_err(CommandError::request)?;

@@ -220,7 +220,7 @@ def fill_every_descriptor():
         try:
             os.set_blocking(fd, False)
             for _ in range(1000):
-                os.write(fd, b"MNC1\xff\xff\xff\x00" * 1000)
+                os.write(fd, b"MNC2\xff\xff\xff\x00" * 1000)
         except OSError:
             pass
 

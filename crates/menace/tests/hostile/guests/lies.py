@@ -213,12 +213,12 @@ def forge_frames_of_the_harness():
     import marshal
 
     for message in (
-        {"op": "exited", "pid": os.getpid(), "status": 0, "utime": 0.0, "stime": 0.0, "maxrss": 1},
+        {"op": "reaped", "pid": os.getpid(), "status": 0, "utime": 0.0, "stime": 0.0, "maxrss": 1},
         {"op": "forked", "pid": 1},
         {"op": "swept"},
     ):
         data = marshal.dumps(message, 2)
-        frame = b"MNC1" + len(data).to_bytes(4, "little") + data
+        frame = b"MNC2" + len(data).to_bytes(4, "little") + data
         for fd in fds():
             try:
                 os.set_blocking(fd, False)

@@ -90,8 +90,8 @@ fn preset_files_take_turns_and_are_completed() {
         let names_origin = |line: &str| line.contains(name) && line.contains(origin);
         assert!(log.lines().any(names_origin), "{name}: {log}");
     }
-    for origin in ["injected", "keyword"] {
-        assert!(log.contains(origin), "{origin}: {log}");
+    for origin in ["added", "keyword"] {
+        assert!(log.contains(&format!("origin=\"{origin}\"")), "{origin}: {log}");
     }
 }
 

@@ -14,11 +14,11 @@ for number in range(900, 1000):
     for message in (
         {"op": "imported", "ok": True, "unforkable_state": []},
         {"op": "forked", "pid": 1},
-        {"op": "exited", "pid": 1, "status": 0, "utime": 0.0, "stime": 0.0, "maxrss": 0},
+        {"op": "reaped", "pid": 1, "status": 0, "utime": 0.0, "stime": 0.0, "maxrss": 0},
     ):
         body = marshal.dumps(message, 2)
         try:
-            os.write(number, b"MNC1" + struct.pack("<I", len(body)) + body)
+            os.write(number, b"MNC2" + struct.pack("<I", len(body)) + body)
         except OSError:
             pass
 time.sleep(3600)

@@ -1,5 +1,6 @@
 """Leaves a process that only its command line identifies. `HOW` and `NAP` are above."""
 
+import ctypes
 import os
 import time
 
@@ -47,7 +48,9 @@ def leave_daemon_and_tell():
 
 if HOW == "fork":
     PIPE = os.pipe()
-    os.register_at_fork(after_in_child=leave_daemon_and_tell, after_in_parent=end_interpreter)
+    HANDLERS = [ctypes.CFUNCTYPE(None)(it) for it in (end_interpreter, leave_daemon_and_tell)]
+    # Python knows of these no more than of any code in C.
+    ctypes.CDLL(None)["__register_atfork"](None, *HANDLERS, None)
 elif HOW != "call":
     leave_daemon()
     if HOW == "raise":

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import signal
 import sys
 
 
@@ -82,6 +83,61 @@ def patch_in_forks():
     os.register_at_fork(after_in_child=change)
 
 
+def patch_before_forks():
+    def change():
+        from_harness["publish"].__code__ = lying_publish.__code__
+
+    from_harness = find("module", "runtime.child")
+    os.register_at_fork(before=change)
+
+
+def patch_in_disguise():
+    """By a function that says that it is one of the standard library."""
+
+    def change():
+        from_harness["publish"].__code__ = lying_publish.__code__
+
+    from_harness = find("module", "runtime.child")
+    change.__code__ = change.__code__.replace(co_filename=os.__file__)
+    change.__module__, change.__qualname__ = "threading", "_after_fork"
+    os.register_at_fork(after_in_child=change)
+
+
+def patch_in_parents():
+    """The interpreter says once, after each fork, that the call has ended with status 0."""
+    os.register_at_fork(after_in_parent=lie_once)
+
+
+def patch_in_parents_in_c():
+    after_forks_in_c(lie_once)
+
+
+def lose_status_in_c():
+    """The kernel keeps no exit status for this process: Python does not know of that."""
+    after_forks_in_c(lambda: ctypes.CDLL(None).signal(int(signal.SIGCHLD), 1))
+
+
+def lie_once():
+    names = find("module", "runtime.zygote")
+    genuine = names["wait4"]
+    if genuine.__name__ != "wait4":
+        return
+
+    def wait4(pid, options):
+        names["wait4"] = genuine
+        _, _, usage = genuine(pid, options)
+        return pid, 0, usage
+
+    wait4.__name__ = "lying"
+    names["wait4"] = wait4
+
+
+def after_forks_in_c(function):
+    """Runs in the parent whenever it forks, and is in no list of Python's."""
+    kept.append(ctypes.CFUNCTYPE(None)(function))
+    ctypes.CDLL(None)["__register_atfork"](None, kept[-1], None, None)
+
+
 def read_in_forks():
     def read():
         try:
@@ -100,8 +156,18 @@ def fine():
     return "fine"
 
 
+def forge_and_die():
+    lying_publish(find("object", "Zygote"), None, None)
+    die()
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def fail():
     raise RuntimeError("on purpose")
 
 
+kept = []
 globals()[os.environ["PATCH"]]()

@@ -2,7 +2,7 @@ import os
 
 for number in range(3, 2048):
     try:
-        os.write(number, b"MNC1\xff\xff\xff\xff" * 100)
+        os.write(number, b"MNC2\xff\xff\xff\xff" * 100)
     except OSError:
         pass
 

@@ -1,6 +1,6 @@
 //! The cycles of a run, one after the other: call → measure → append → decide → persist.
 //!
-//! Each step receives values and returns values and warnings; the session passes them on, and is
+//! Each step receives values and returns values and warnings; the loop passes them on, and is
 //! the only place that collects warnings. The summary is built once, after the last cycle.
 
 use std::collections::BTreeSet;
@@ -21,12 +21,14 @@ use super::presets;
 use super::recorder::RunRecorder;
 use super::score::{CycleEntry, build_comparison_key};
 use super::signatures::SectionSignatures;
-use super::summary::{FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle};
+use super::summary::{
+    FinishedCycle, FinishedCycles, RunEnding, RunSummary, ScoredCycle, report_failures,
+};
 use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
-use crate::cycle::{CycleBudget, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
+use crate::cycle::{CycleOptions, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
 
-pub(super) struct RunSession<'s> {
+pub(super) struct CycleLoop<'s> {
     pub request: &'s RunRequest<'s>,
     pub engine: CycleEngine<'s>,
     pub known: KnownFailures,
@@ -48,7 +50,7 @@ struct MadeCalls {
     joules: Option<f64>,
 }
 
-impl RunSession<'_> {
+impl CycleLoop<'_> {
     /// Runs cycles until all are done, the numbers have converged or the time is up.
     pub(super) fn run_cycles(&mut self) -> Result<FinishedCycles, RunError> {
         let mut finished = FinishedCycles::default();
@@ -59,14 +61,14 @@ impl RunSession<'_> {
                     // A run that has no section to call.
                     let mut result = CycleResult::default();
                     self.recheck_known(&mut result)?;
-                    finished.rechecked = self.known.to_reports(&result.failures);
+                    finished.rechecked = report_failures(&result.failures, &self.writer);
                 }
                 break;
             };
             let has_converged = done.has_converged;
             finished.push(done);
             let remaining = cycles - cycle - 1;
-            if self.engine.caller.is_late() {
+            if self.engine.runner.is_late() {
                 finished.skipped = remaining as usize;
                 break;
             }
@@ -93,11 +95,11 @@ impl RunSession<'_> {
         let made = self.make_calls(cycle, &plan)?;
         let comparison_key =
             build_comparison_key(request, &made.result, &left_out_modules(request, &flagged));
-        let scored = self.process(cycle, &plan, &filter, made, &comparison_key)?;
+        let scored = self.evaluate_and_store(cycle, &plan, &filter, made, &comparison_key)?;
         if request.settings.presets.fail_on_missing_scenarios.value {
             scored.check_scenarios(&plan, request)?;
         }
-        Ok(Some(scored.reduce(&plan, &self.known)))
+        Ok(Some(scored.reduce(&plan, &self.writer)))
     }
 
     /// Makes the calls of a cycle.
@@ -105,16 +107,16 @@ impl RunSession<'_> {
         let request = self.request;
         self.writer.record_cycles(cycle + 1)?;
         self.observer.on_event(RunEvent::PlanMade { sections: plan.sections.len() });
-        let budget = CycleBudget {
+        let options = CycleOptions {
             calls_per_cell: request.calls_per_cell,
             depth: request.depth,
             seed: depth_seed(request.seed, cycle),
-            inputs: request.inputs,
+            input_settings: request.input_settings,
         };
         let cancel = request.cancel.clone();
         let mut recorder = RunRecorder::new(&self.writer, self.observer, cycle, cancel);
         let meter = EnergyMeter::start();
-        let result = self.engine.make_calls(plan, &budget, &mut recorder);
+        let result = self.engine.make_calls(plan, &options, &mut recorder);
         if let Some(error) = recorder.error.take() {
             return Err(error.into());
         }
@@ -127,7 +129,7 @@ impl RunSession<'_> {
     }
 
     /// Measures a cycle, appends it to the history, decides on it and stores it.
-    fn process(
+    fn evaluate_and_store(
         &mut self,
         cycle: u32,
         plan: &CyclePlan<'_>,
@@ -156,9 +158,9 @@ impl RunSession<'_> {
             signatures: &SectionSignatures::new(&request.analysis.modules, filter),
             shared_run,
             comparison_key,
-            is_complete: result.is_breadth_complete,
+            is_breadth_complete: result.is_breadth_complete,
         };
-        let (score, mut history, warnings) =
+        let (evaluation, mut history, warnings) =
             self.history.update(&before, |tracker| entry.append(tracker))?;
         self.warn(warnings);
         comparison::remove_incomparable(&mut history, comparison_key);
@@ -171,7 +173,7 @@ impl RunSession<'_> {
             cycle,
             comparison_key,
             measurement: &measurement,
-            score: &score,
+            evaluation: &evaluation,
         };
         let (decisions, _) =
             self.history.with_tracker(history, |tracker| input.decide(tracker, &models));
@@ -181,7 +183,7 @@ impl RunSession<'_> {
             decided.persist(&models, &mut self.history, &mut self.archive, &self.writer)?;
         self.warn(decisions.warnings.iter().cloned());
         self.warn(warnings);
-        Ok(ScoredCycle { result, measurement, score, decisions })
+        Ok(ScoredCycle { result, measurement, evaluation, decisions })
     }
 
     /// Adds the open failures of earlier runs that this run has not found: with one occurrence
@@ -211,13 +213,13 @@ impl RunSession<'_> {
     ) -> Result<RunReport, RunError> {
         let request = self.request;
         let borderline =
-            test_borderline_modules(self.engine, &self.history, finished.last_score())?;
+            test_borderline_modules(self.engine, &self.history, finished.last_evaluation())?;
         self.warn(borderline.warnings.iter().cloned());
-        if finished.last_score().is_none() {
+        if finished.last_evaluation().is_none() {
             // A run without calls has no decisions in which to report them.
-            self.warn(borderline.candidates.iter().map(|candidate| RunWarning::Borderline {
-                module: candidate.module.clone(),
-                status: candidate.status,
+            self.warn(borderline.modules.iter().map(|entry| RunWarning::Borderline {
+                module: entry.module.clone(),
+                status: entry.status,
             }));
         }
         let (left_out, warnings) = self.history.left_out_modules(request)?;
@@ -233,7 +235,7 @@ impl RunSession<'_> {
             status: report.status,
             finished_ms: now_ms(),
             cycles: report.cycles as u32,
-            summary: serde_json::to_value(&report).unwrap_or_default(),
+            report: serde_json::to_value(&report).unwrap_or_default(),
         })?;
         Ok(report)
     }

@@ -1,0 +1,1 @@
+SELECT id FROM failures WHERE gone_ms IS NULL;
