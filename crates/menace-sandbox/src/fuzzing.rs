@@ -1,4 +1,5 @@
-//! What reads bytes that a guest or a checkout wrote, for the targets of `fuzz/` and for properties.
+//! What reads bytes that a guest or a checkout wrote, for the targets of `fuzz/` and for the
+//! properties below.
 //!
 //! Each function takes anything and ends without a panic, or finds a promise broken.
 
