@@ -46,7 +46,8 @@ const TEXTS: [(&str, &[&str]); 6] = [
         "history",
         &[
             "{\"roi_history\": [0.5, 0.25], \"module_deltas\": {\"a\": [0.1]}}",
-            "profiles:\n  default:\n    weights: {roi: 0.5}\n    veto: {security: {min: 0}}",
+            "profiles:\n  default:\n    weights: {profitability: 0.5}\n    \
+             veto: {security: {min: 0}}",
             "templates:\n  slow: [0.1, 0.2]\nrisk: {slow: [0.1]}\n",
         ],
     ),

@@ -1,5 +1,5 @@
-//! What reads bytes that a guest or a checkout wrote, for the targets of `fuzz/` and for the
-//! properties below.
+//! What reads bytes that a guest or a checkout wrote, for the targets of `fuzz/` and for
+//! properties.
 //!
 //! Each function takes anything and ends without a panic, or finds a promise broken.
 

@@ -239,11 +239,8 @@ fn normalize_path(path: &Path) -> PathBuf {
     cleaned
 }
 
-/// The absolute path after following links, as far as init can see them.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "for a record of what a guest opened; nothing is decided by it"
-)]
+/// The absolute path after following links, as far as init can see them: for a
+/// record of what a guest opened, which decides nothing.
 fn follow_links(path: &Path) -> PathBuf {
     let mut waiting: Vec<PathBuf> = Vec::new();
     let push = |waiting: &mut Vec<PathBuf>, path: &Path| {

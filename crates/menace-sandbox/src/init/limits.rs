@@ -457,6 +457,7 @@ impl LimitEnforcer {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel, below `/proc`")]
 fn read_pipe_capacity() -> u64 {
     let pages = std::fs::read_to_string(PIPE_PAGES_PATH);
     let pages = pages.ok().and_then(|pages| pages.trim().parse::<u64>().ok());

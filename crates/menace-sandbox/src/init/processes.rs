@@ -403,7 +403,8 @@ mod tests {
         let [user, system, children_user, children_system] = ticks;
         let zeros = |count: usize| "0 ".repeat(count);
         format!(
-            "77 (a ) Z (b) {state} 5 {}{user} {system} {children_user} {children_system} {}{status}\n",
+            "77 (a ) Z (b) {state} 5 {}{user} {system} {children_user} {children_system} \
+             {}{status}\n",
             zeros(9),
             zeros(34)
         )

@@ -156,7 +156,7 @@ fn a_killed_run_loses_nothing_that_was_stored_and_leaves_nothing_running() {
         let before = read_stored_results(&database);
         let is_deep = number % RUNS_PER_DEEP_RUN == RUNS_PER_DEEP_RUN / 2;
         let (whole, how) = if is_deep { (&deep, DEPTH_ARGS) } else { (&broad, BREADTH_ARGS) };
-        // One in every part of a run's life, told by its calls: a busy machine makes it longer.
+        // One in every part of a run's life, measured in calls: a busy machine makes it longer.
         let part = (number as f64 + random.next_unit()) / kills as f64;
         let call_count = before.calls + (part * whole.calls as f64) as u64;
         let child = start_run(&place, how);

@@ -230,7 +230,7 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Reads from the kernel how the call ended, then has the zygote reap it. Code of the import may
+    /// Reads from the kernel how the call ended, then has the zygote reap it. The import's code may
     /// run in the zygote, in a thread say: what the zygote says may be more exact, but must agree.
     fn collect_end(&mut self, pid: i32, report: &mut InitReport) -> Result<Option<i64>, InitError> {
         let end = ProcessEnd::read(pid);
