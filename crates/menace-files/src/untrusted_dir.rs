@@ -316,11 +316,14 @@ fn irregular_type(mode: u32) -> Option<FileType> {
     })
 }
 
-/// The path, if it is the name of an entry of the directory itself.
+/// The name, if the path is that of an entry of the directory itself. Without the slash at its end,
+/// behind which a link would be followed.
 fn single_name(relative: &Path) -> Option<&Path> {
     let mut parts = relative.components();
-    let is_single = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
-    is_single.then_some(relative)
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) => Some(Path::new(name)),
+        _ => None,
+    }
 }
 
 /// A name that no other process or thread uses at the same time.
@@ -483,7 +486,9 @@ mod tests {
         let checkout = Checkout::new();
         let dir = checkout.dir();
         symlink("nowhere", checkout.inside.path().join("dangling")).unwrap();
-        for name in ["plain", "plain/", "plain/file", "file_link", "dir_link", "dangling"] {
+        for name in
+            ["plain", "plain/", "plain/file", "file_link", "dir_link", "dangling", "dangling/"]
+        {
             assert!(dir.has_entry(Path::new(name)), "{name}");
         }
         for name in ["none", "plain/none", "dir_link/secret", "..", "../x", "/etc", ""] {

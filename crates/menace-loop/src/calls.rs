@@ -105,7 +105,7 @@ impl<'a> CallRunner<'a> {
                         lost.push(number);
                         return;
                     }
-                    other => other.or_else(SandboxError::into_outcome),
+                    other => other.or_else(SandboxError::lost_to_crash),
                 };
                 match result {
                     Ok(outcome) => {

@@ -56,7 +56,7 @@ impl SandboxError {
 
     /// What losing its sandbox means for a call: it crashed, with the reason. Other errors stay
     /// errors.
-    pub fn into_outcome(self) -> Result<Outcome, Self> {
+    pub fn lost_to_crash(self) -> Result<Outcome, Self> {
         if !self.is_loss() {
             return Err(self);
         }

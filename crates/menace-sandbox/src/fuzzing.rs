@@ -78,7 +78,7 @@ pub fn read_mailbox(bytes: &[u8]) {
     for offset in MAILBOX_PARTS {
         mailbox.overwrite(offset, piece());
     }
-    let _ = mailbox.section_mark();
+    let _ = mailbox.fault_window();
     let content = mailbox.take();
     let kills = [
         None,
@@ -94,10 +94,10 @@ pub fn read_mailbox(bytes: &[u8]) {
     let status = has(0).then(|| i32::from_le_bytes(*status));
     let report = InitReport {
         report_state: content.report_state,
-        mailbox_nonce: content.nonce,
+        mailbox_request_number: content.request_number,
         mailbox: content.report,
         reported_violations: content.violations,
-        unlisted_reports: u64::from(content.unlisted),
+        unlisted_reported_violations: u64::from(content.unlisted),
         process_limit_hits: u64::from(content.refused_fork),
         steps: content.steps,
         status,
@@ -264,9 +264,9 @@ pub fn sample_report() -> Vec<u8> {
     out.close_dict();
     out.close_dict();
     texts(&mut out, "notes", &["a note"]);
-    texts(&mut out, "threads_left", &["Thread-1"]);
+    texts(&mut out, "leaked_threads", &["Thread-1"]);
     for (key, first, second) in [
-        ("descriptors_left", None, "a pipe"),
+        ("leaked_descriptors", None, "a pipe"),
         ("violations", Some("read"), "/etc/shadow"),
         ("fixture_files", Some("a.txt"), "changed"),
     ] {
@@ -279,7 +279,7 @@ pub fn sample_report() -> Vec<u8> {
         }
         out.write_str(second);
     }
-    out.write_str("changed");
+    out.write_str("state_changes");
     out.open_dict();
     texts(&mut out, "environ", &["HOME"]);
     out.write_str("modules");
@@ -293,7 +293,7 @@ pub fn sample_report() -> Vec<u8> {
     out.write_int(2);
     out.write_str("data.json");
     out.write_float(5e6);
-    out.write_str("paused_at");
+    out.write_str("stopped_at");
     out.open_list(3);
     out.write_str("/repo/shop.py");
     out.write_int(7);
@@ -340,9 +340,9 @@ mod tests {
         "exception",
         "notes",
         "violations",
-        "threads_left",
-        "descriptors_left",
-        "changed",
+        "leaked_threads",
+        "leaked_descriptors",
+        "state_changes",
         "coverage",
         "burst",
         "upstream",
@@ -352,7 +352,7 @@ mod tests {
         "system_ns",
         "items",
         "more",
-        "paused_at",
+        "stopped_at",
         "fixture_files",
         "step",
         "held_bytes",

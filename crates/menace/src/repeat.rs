@@ -121,7 +121,7 @@ pub(super) fn run_repeated_calls(
     // A token of its own, not that of Ctrl-C: a failure is no cancellation by the user.
     let rest = CancelToken::default();
     let scheduler = CallScheduler::new(backend, jobs);
-    scheduler.run(&rest, work, |_, result| match result.or_else(SandboxError::into_outcome) {
+    scheduler.run(&rest, work, |_, result| match result.or_else(SandboxError::lost_to_crash) {
         Ok(outcome) => {
             done += 1;
             progress.report(done, calls as usize);

@@ -98,10 +98,10 @@ class StateDigest:
         """Whether the class was defined in the repository."""
         known = self.known.get(id(cls))
         if known is None:
-            known = self.known[id(cls)] = (cls, self._is_own(cls))
+            known = self.known[id(cls)] = (cls, self._is_in_repository(cls))
         return known[1]
 
-    def _is_own(self, cls: type) -> bool:
+    def _is_in_repository(self, cls: type) -> bool:
         module = _modules.get(exact(_module_of(cls)))
         file = exact(module.__dict__.get("__file__")) if type(module) is _Module else None
         return file is not None and file.startswith(self.repo)

@@ -51,20 +51,20 @@ _READS = (
 class Describer:
     """Describes one exception with its causes and contexts."""
 
-    __slots__ = ("budget", "description_limits", "is_ours", "left", "notes", "repo", "seen")
+    __slots__ = ("budget", "description_limits", "is_of_harness", "left", "notes", "repo", "seen")
 
     def __init__(
         self,
         description_limits: dict,
         budget: TimeBudget | None,
         notes: list,
-        is_ours: Callable,
+        is_of_harness: Callable,
         repo: str,
     ) -> None:
         self.description_limits = description_limits
         self.budget = budget
         self.notes = notes
-        self.is_ours = is_ours
+        self.is_of_harness = is_of_harness
         self.repo = repo
         self.left = MAX_EXCEPTIONS
         self.seen: set = set()
@@ -80,7 +80,7 @@ class Describer:
             "type": full_name(cls),
             "message": self._message(error),
             "bases": [full_name(base) for base in mro_of(cls)[1:MAX_BASES] if base is not object],
-            "own_class": self._is_own(cls),
+            "in_repository": self._is_in_repository(cls),
             "explicit": self._is_explicit(error),
             "frames": self._frames(error),
             "errno": None,
@@ -118,7 +118,7 @@ class Describer:
             return ""
         return exact(text)[: self.description_limits["message"]]
 
-    def _is_own(self, cls: type) -> bool:
+    def _is_in_repository(self, cls: type) -> bool:
         """Whether the class was defined in a file of the repository."""
         try:
             module = _modules.get(exact(_module_name_of(cls)))
@@ -137,7 +137,7 @@ class Describer:
             return False
         while entry.tb_next is not None:
             entry = entry.tb_next
-        if self.is_ours(entry.tb_frame.f_globals) or _imports(entry):
+        if self.is_of_harness(entry.tb_frame.f_globals) or _imports(entry):
             return False
         code = entry.tb_frame.f_code.co_code
         return 0 <= entry.tb_lasti < len(code) and code[entry.tb_lasti] == RAISE
@@ -147,7 +147,7 @@ class Describer:
         entry = _traceback_of(error)
         while entry is not None:
             frame = entry.tb_frame
-            if self.is_ours(frame.f_globals):
+            if self.is_of_harness(frame.f_globals):
                 if dict.get(frame.f_globals, "__name__") == "runtime.event_loop":
                     # Frames before it belong to the event loop, which the harness started.
                     entries = []

@@ -45,7 +45,7 @@ def with_default_limits(description_limits: dict, mailbox: Mailbox) -> dict:
     return made
 
 
-def is_ours(frame_globals: dict) -> bool:
+def is_of_harness(frame_globals: dict) -> bool:
     """Whether a frame with these globals belongs to the harness."""
     if frame_globals is STUB_GLOBALS:
         return True
@@ -63,14 +63,14 @@ def build_short_report(progress: CallProgress, description_limits: dict, zygote:
     if progress.has_result:
         value = describe_type(progress.result)
     if progress.error is not None:
-        exception = Describer(description_limits, None, notes, is_ours, zygote.repo).describe(
+        exception = Describer(description_limits, None, notes, is_of_harness, zygote.repo).describe(
             progress.error
         )
     if progress.collected is not None:
         items = len(progress.collected.items)
         more = progress.collected.more
     report = {
-        "kind": progress.ending,
+        "kind": progress.result_kind,
         "stage": progress.stage,
         "wall_ns": int(progress.wall),
         "user_ns": max(0, round(progress.user * 1e9)),
@@ -79,14 +79,16 @@ def build_short_report(progress: CallProgress, description_limits: dict, zygote:
         "exception": exception,
         "items": items,
         "more": more,
-        "threads_left": threads_since(state.threads, state.harness_threads),
-        "descriptors_left": state.descriptors.opened_since(),
-        "changed": state.changed(zygote.mode.recursion_limit, progress, audit.environ),
+        "leaked_threads": threads_since(state.threads, state.harness_threads),
+        "leaked_descriptors": state.descriptors.opened_since(),
+        "state_changes": state.changed(
+            zygote.guest_mode.recursion_limit, progress, audit.environ_touched
+        ),
         "violations": audit.violations,
         "notes": notes,
     }
     if more:
-        report["paused_at"] = progress.collected.paused_at
+        report["stopped_at"] = progress.collected.stopped_at
     if of_conditions is not None:
         report.update(of_conditions)
     return report
@@ -113,7 +115,7 @@ def add_guest_texts(
         if progress.has_result:
             describe_value(report["value"], progress.result, description_limits, budget, notes)
         if progress.error is not None:
-            describer = Describer(description_limits, budget, notes, is_ours, repo)
+            describer = Describer(description_limits, budget, notes, is_of_harness, repo)
             report["exception"] = describer.describe(progress.error)
         report["notes"] = notes
     finally:
@@ -121,17 +123,17 @@ def add_guest_texts(
             budget.disarm()
 
 
-def has_own_streams(own_streams: list) -> bool:
+def has_harness_streams(harness_streams: list) -> bool:
     """Whether flushing them asks nothing of the guest's."""
-    for name, own in own_streams:
+    for name, own in harness_streams:
         if _sys_names.get(name) is not own:
             return False
     return True
 
 
-def flush(own_streams: list, kept_alive: list) -> None:
+def flush(harness_streams: list, kept_alive: list) -> None:
     """Flushes the standard streams; the guest may have replaced them with anything."""
-    for name, own in own_streams:
+    for name, own in harness_streams:
         stream = _sys_names.get(name)
         if stream is not own and stream is not None:
             budget = TimeBudget()

@@ -18,7 +18,7 @@ if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable
     from typing import Any
 
-    from faults.injection import FaultInjector, FaultPause
+    from faults.injection import FaultInjector, FaultMask
     from runtime.fixture_files import FixtureFiles
     from state.audit import Audit
 
@@ -38,7 +38,7 @@ class FileDrift:
     __slots__ = (
         "audit",
         "busy",
-        "fault_pause",
+        "fault_mask",
         "fixture_files",
         "injector",
         "lock",
@@ -51,12 +51,12 @@ class FileDrift:
         injector: FaultInjector,
         fixture_files: FixtureFiles,
         audit: Audit,
-        fault_pause: FaultPause,
+        fault_mask: FaultMask,
     ) -> None:
         self.injector = injector
         self.fixture_files = fixture_files
         self.audit = audit
-        self.fault_pause = fault_pause
+        self.fault_mask = fault_mask
         self.repo = fixture_files.repo
         self.opened: set = set()
         self.lock = allocate_lock()
@@ -91,7 +91,7 @@ class FileDrift:
             self.opened.add(path)
             self.busy = get_ident()
             try:
-                with self.fault_pause:
+                with self.fault_mask:
                     self._change(path, form)
             finally:
                 self.busy = None

@@ -9,7 +9,7 @@ from _blake2 import blake2b
 from _thread import allocate_lock
 from time import perf_counter_ns
 
-from runtime.mailbox import PAUSED
+from runtime.mailbox import FAULTS_MASKED
 
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Sequence
@@ -109,7 +109,7 @@ class FaultInjector:
         return [self.mode, self.opportunities, self.injected, self.first, last]
 
 
-class FaultPause:
+class FaultMask:
     """While a thread is inside, init injects no faults, so that the harness meets none."""
 
     __slots__ = ("inside", "lock", "map")
@@ -122,11 +122,11 @@ class FaultPause:
     def __enter__(self) -> None:
         with self.lock:
             if self.inside == 0:
-                self.map[PAUSED] = 1
+                self.map[FAULTS_MASKED] = 1
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                self.map[PAUSED] = 0
+                self.map[FAULTS_MASKED] = 0

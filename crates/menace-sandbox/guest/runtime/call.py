@@ -40,7 +40,7 @@ Method = type(Builder(None).build)
 class CallProgress:
     """How far a call has come, and its result."""
 
-    ending: str | None = None
+    result_kind: str | None = None
     result: Any = None
     error: BaseException | None = None
     collected: CollectedItems | None = None
@@ -87,11 +87,11 @@ def record_failure(progress: CallProgress, error: BaseException) -> None:
     """Records how a call ended that did not return."""
     progress.error = error
     if issubclass(type(error), SystemExit):
-        progress.ending = "exited"
+        progress.result_kind = "exited"
     elif progress.stage == "resolve" or type(error) is Unreachable:
-        progress.ending = "unreachable"
+        progress.result_kind = "unreachable"
     else:
-        progress.ending = "raised"
+        progress.result_kind = "raised"
 
 
 def import_module(progress: CallProgress, modules: Modules, target: dict) -> None:
@@ -101,7 +101,7 @@ def import_module(progress: CallProgress, modules: Modules, target: dict) -> Non
     progress.start_clock()
     progress.kept_alive.append(modules.load(target["module"], target["path"]))
     progress.stop_clock()
-    progress.ending = "returned"
+    progress.result_kind = "returned"
 
 
 def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
@@ -148,7 +148,7 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
     progress.result = result
     if leaving is None and type(type(result)) is type and type(result) in NOT_CONSUMED:
         progress.has_result = True
-        progress.ending = "returned"
+        progress.result_kind = "returned"
         progress.stop_clock()
         return
     try:
@@ -166,7 +166,7 @@ def perform(progress: CallProgress, modules: Modules, call: dict) -> None:
     if progress.event_loop is not None:
         progress.event_loop.close()
     progress.has_result = True
-    progress.ending = "returned"
+    progress.result_kind = "returned"
 
 
 def _leave(receiver: Any, leaving: str, progress: CallProgress) -> None:

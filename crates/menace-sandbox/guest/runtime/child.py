@@ -14,13 +14,13 @@ from describe.report import (
     add_guest_texts,
     build_short_report,
     flush,
-    has_own_streams,
+    has_harness_streams,
     is_scalar_result,
     with_default_limits,
 )
 from runtime.call import CallProgress, perform, record_failure
 from runtime.guest_mode import ALL, get_tool, set_events
-from runtime.mailbox import FORGED_SECTION, SECTION, SECTION_END, SEEN, SEEN_END
+from runtime.mailbox import FORGED_WINDOW, SEEN_WINDOW_END, WINDOW
 from runtime.wire import Wire
 
 if False:  # for type checkers only: nothing is loaded at run time
@@ -29,9 +29,9 @@ if False:  # for type checkers only: nothing is loaded at run time
     from runtime.zygote import Zygote
 
 EXIT_NO_REPORT = 73
-# The number of keys that every call has: nonce, target, receiver, args, kwargs, seed, cwd, plain
-# and description_limits. A call with more keys has conditions.
-KEYS = 9
+# The number of keys that every call has: target, receiver, args, kwargs, seed, cwd,
+# needs_no_building and description_limits. A call with more keys has conditions.
+KEYS = 8
 
 
 def serve_call(zygote: Zygote, warms_fork: bool | None) -> None:
@@ -42,7 +42,7 @@ def serve_call(zygote: Zygote, warms_fork: bool | None) -> None:
         if zygote.ignores_children:
             signal(SIGCHLD, SIG_IGN)
         for file in zygote.devices:
-            file.separate(zygote.notes)
+            file.reopen_for_call(zygote.notes)
         if warms_fork:
             # Pages that this call copies need not be copied when the real call is there.
             zygote.warm_up(zygote, 1)
@@ -92,7 +92,7 @@ def enter_directory(zygote: Zygote, directory: str) -> None:
 def _enter_call(zygote: Zygote, call: dict) -> None:
     enter_directory(zygote, call["cwd"])
     for file in zygote.files:
-        file.separate(zygote.notes)
+        file.reopen_for_call(zygote.notes)
     _run_fork_hooks(zygote)
     if zygote.state.threads:
         # Some versions of Python still count threads that remained in the parent.
@@ -117,24 +117,24 @@ def _run_fork_hooks(zygote: Zygote) -> None:
 def run(zygote: Zygote, progress: CallProgress, action: Callable, call: dict) -> None:
     """Runs the guest's code and records how it ended."""
     own_process = getpid()
-    section = zygote.mailbox.next_section() if "faults" in call else None
+    window = zygote.mailbox.next_fault_window() if "faults" in call else None
     try:
-        _run(zygote, progress, action, call, section)
+        _run(zygote, progress, action, call, window)
     except BaseException as error:
         # A handler of the guest raised in the lines that were to keep it out.
         _end(zygote, progress, error)
     if getpid() != own_process:
         flush(zygote.streams, progress.kept_alive)
         _exit(0)
-    if section is not None and zygote.mailbox.map[SECTION:SECTION_END] == section[0]:
-        zygote.mailbox.map[SECTION:SECTION_END] = section[1]
+    if window is not None and zygote.mailbox.map[WINDOW] == window[0]:
+        zygote.mailbox.map[WINDOW] = window[1]
     progress.notes[:0] = zygote.notes
 
 
 def _run(
-    zygote: Zygote, progress: CallProgress, action: Callable, call: dict, section: tuple | None
+    zygote: Zygote, progress: CallProgress, action: Callable, call: dict, window: tuple | None
 ) -> None:
-    mode = zygote.mode
+    mode = zygote.guest_mode
     memory = zygote.mailbox.map
     own_process = getpid()
     has_begun = False
@@ -143,9 +143,9 @@ def _run(
             mode.enter()
             if zygote.site.is_pending:
                 zygote.site.enter(zygote.audit)
-            if section is not None:
+            if window is not None:
                 # While this is set, that is while the section runs, init injects faults.
-                memory[SECTION:SECTION_END] = section[0]
+                memory[WINDOW] = window[0]
                 has_begun = True
             action(progress, zygote.modules, call)
         finally:
@@ -153,14 +153,11 @@ def _run(
             # handler, a tracer or a monitoring tool of the guest may raise here.
             mode.mask = pthread_sigmask(SIG_SETMASK, ALL)
             if has_begun and getpid() == own_process:
-                if (
-                    memory[SECTION:SECTION_END] == section[0]
-                    and memory[SEEN:SEEN_END] != section[1]
-                ):
-                    memory[SECTION:SECTION_END] = section[1]
+                if memory[WINDOW] == window[0] and memory[SEEN_WINDOW_END] != window[1]:
+                    memory[WINDOW] = window[1]
                 else:
                     # The guest has ended it before, to be spared.
-                    memory[SECTION:SECTION_END] = FORGED_SECTION
+                    memory[WINDOW] = FORGED_WINDOW
         mode.leave()
     except BaseException as error:
         if issubclass(type(error), MemoryError):
@@ -185,9 +182,9 @@ def _end(zygote: Zygote, progress: CallProgress, error: BaseException) -> None:
         except BaseException as late:
             progress.kept_alive.append(late)
     progress.kept_alive.append(error)
-    zygote.mode.leave()
+    zygote.guest_mode.leave()
     progress.stop_clock()
-    if progress.ending is None:
+    if progress.result_kind is None:
         record_failure(progress, error)
     if progress.event_loop is not None:
         progress.event_loop.abandon()
@@ -202,7 +199,7 @@ def publish(zygote: Zygote, progress: CallProgress, description_limits: dict) ->
     for retry in range(3):
         try:
             report = build_short_report(progress, description_limits, zygote)
-            if not is_scalar_result(progress) or not has_own_streams(zygote.streams):
+            if not is_scalar_result(progress) or not has_harness_streams(zygote.streams):
                 zygote.mailbox.post_short(report)
             add_guest_texts(report, progress, description_limits, zygote.repo)
             flush(zygote.streams, progress.kept_alive)

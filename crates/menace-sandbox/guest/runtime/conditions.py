@@ -10,7 +10,7 @@ import os
 import sys
 from time import perf_counter_ns
 
-from faults.injection import FaultInjector, FaultPause
+from faults.injection import FaultInjector, FaultMask
 
 if False:  # for type checkers only: nothing is loaded at run time
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class Conditions:
         self.progress = progress
         self.call = call
         self.began = perf_counter_ns()
-        self.fault_pause = FaultPause(zygote.mailbox.map)
+        self.fault_mask = FaultMask(zygote.mailbox.map)
         self.fixture_files: FixtureFiles | None = None
         self.coverage: CoverageRecorder | None = None
         self.burst: Burst | None = None
@@ -57,7 +57,7 @@ class Conditions:
         """Called when the section is ready to be called: runs the whole concurrency burst first."""
         if self.burst is not None:
             # The runs are compared, so faults must not be injected into some of them.
-            with self.fault_pause:
+            with self.fault_mask:
                 self.burst.run(function, args, kwargs, receiver)
 
     def report(self) -> dict:
@@ -71,7 +71,7 @@ class Conditions:
         if self.fixture_files is not None:
             reported["fixture_files"] = self.fixture_files.states()
         if self.coverage is not None:
-            reported["coverage"] = self.coverage.report(self.zygote.mode.tracer)
+            reported["coverage"] = self.coverage.report(self.zygote.guest_mode.tracer)
         if self.upstream is not None:
             reported["upstream"] = self.upstream.report()
             self.zygote.state.harness_threads = self.upstream.threads()
@@ -116,7 +116,7 @@ class Conditions:
 
             drift = self.injectors["schema_drift"]
             FileDrift(
-                drift, self.ensure_fixture_files(), self.zygote.audit, self.fault_pause
+                drift, self.ensure_fixture_files(), self.zygote.audit, self.fault_mask
             ).watch()
         if "flaky_upstream" in self.injectors and "upstream" not in self.call:
             # The fault needs a service that can fail: every connection is answered.
@@ -132,7 +132,7 @@ class Conditions:
             self.call.get("network", {}),
             self.call["seed"],
             self.injectors,
-            self.fault_pause,
+            self.fault_mask,
         )
         replacement = []
         import_hooks = self.zygote.import_hooks

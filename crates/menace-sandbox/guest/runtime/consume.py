@@ -50,20 +50,20 @@ NOT_CONSUMED = frozenset(
 class CollectedItems:
     """The items that a generator has yielded."""
 
-    __slots__ = ("items", "more", "paused_at", "type_name")
+    __slots__ = ("items", "more", "stopped_at", "type_name")
 
     def __init__(self, source: object) -> None:
         self.items: list = []
         self.more = False
         # The position of a generator that had more items than were taken.
-        self.paused_at: list | None = None
+        self.stopped_at: list | None = None
         self.type_name = full_name(type(source))
 
     def note_pause(self, frame: FrameType) -> None:
         """Records the position of a generator before it is closed."""
         if frame is not None:
             code = frame.f_code
-            self.paused_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
+            self.stopped_at = [code.co_filename, frame.f_lineno or 0, code.co_name]
 
 
 def consume(result: Any, progress: CallProgress, max_items: int) -> object:

@@ -120,7 +120,7 @@ def _is_of_library(hook: Any) -> bool:
     """Whether it is what a module of the standard library registers, whatever it says it is."""
     if type(hook) is Builtin:
         # Methods of locks: other functions in C may call what the guest has given them.
-        cls = type(hook.__self__)
+        cls = type(getattr(hook, "__self__", None))
         return cls is LOCKS[0] or cls is LOCKS[1]
     function = _function_of(hook)
     if function is None:

@@ -12,25 +12,23 @@ from mmap import mmap
 from posix import close, dup, fstat
 
 REPORT_STATE = 4
-# One while the harness does something of its own in a section.
-PAUSED = 5
-SHORT_LENGTH = 8
-FULL_LENGTH = 12
-SHORT_AT = 64
+# One while the harness does something of its own in a section: then no faults are injected.
+FAULTS_MASKED = 5
+SHORT_REPORT_LENGTH = 8
+FULL_REPORT_LENGTH = 12
+SHORT_REPORT = 64
 # Violations, written as they happen: their number, and a slot for each.
-VIOLATIONS = 44
+VIOLATION_COUNT = 44
 REFUSED_FORK = 45
 # How many violations had no slot.
-UNLISTED = 56
-UNLISTED_END = 60
-# Which section of a call with faults runs, or ran last; and the last end that the init saw.
-SECTION = 48
-SECTION_END = SEEN = 52
-SEEN_END = 56
-FORGED_SECTION = b"\xff\xff\xff\xff"
-VIOLATIONS_AT = 32768
-SLOT = 704
-FULL_AT = 65536
+UNLISTED = slice(56, 60)
+# The fault window that is open, or was last; and the last end of one that init saw.
+WINDOW = slice(48, 52)
+SEEN_WINDOW_END = slice(52, 56)
+FORGED_WINDOW = b"\xff\xff\xff\xff"
+VIOLATIONS = 32768
+VIOLATION_SLOT_BYTES = 704
+FULL_REPORT = 65536
 SHORT_VALID, FULL_VALID = 2, 3
 # Read by the zygote only: requests that it loads the coverage modules before it forks again.
 PRELOAD_WANTED = 24
@@ -39,12 +37,12 @@ PRELOAD_WANTED = 24
 class Mailbox:
     """The mapping, and its inode in `/proc/self/maps`."""
 
-    __slots__ = ("inode", "map", "sections", "size")
+    __slots__ = ("inode", "map", "size", "windows")
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.inode = fstat(descriptor).st_ino
         self.size = size
-        self.sections = 0
+        self.windows = 0
         # mmap keeps a duplicate of the descriptor under the lowest free number. It is not needed,
         # and the guest must not find it.
         lowest = dup(descriptor)
@@ -65,33 +63,33 @@ class Mailbox:
         """Whether the last call requested it; the guest may have forged that."""
         return self.map[PRELOAD_WANTED] != 0
 
-    def next_section(self) -> tuple:
-        """What stands for the next section of this call while it runs, and once it has ended.
+    def next_fault_window(self) -> tuple:
+        """The marks of the next fault window of this call: while it is open, and once it is closed.
 
-        Numbers only go up: odd ones run. What runs twice, or ends twice, was forged.
+        Numbers only go up: odd ones are open. What opens twice, or closes twice, was forged.
         """
-        self.sections += 2
-        running = (self.sections - 1).to_bytes(4, "little")
-        return running, self.sections.to_bytes(4, "little")
+        self.windows += 2
+        is_open = (self.windows - 1).to_bytes(4, "little")
+        return is_open, self.windows.to_bytes(4, "little")
 
     def report_violation(self, kind: str, detail: str) -> None:
         """Writes a violation at once, since its process may be killed before it reports."""
-        number = self.map[VIOLATIONS]
-        if number >= (FULL_AT - VIOLATIONS_AT) // SLOT:
+        number = self.map[VIOLATION_COUNT]
+        if number >= (FULL_REPORT - VIOLATIONS) // VIOLATION_SLOT_BYTES:
             self.report_unlisted(kind)
             return
         data = dumps([kind, detail], 2)
-        if len(data) > SLOT - 2:
-            data = dumps([kind, detail[: SLOT // 5]], 2)
-        at = VIOLATIONS_AT + number * SLOT
+        if len(data) > VIOLATION_SLOT_BYTES - 2:
+            data = dumps([kind, detail[: VIOLATION_SLOT_BYTES // 5]], 2)
+        at = VIOLATIONS + number * VIOLATION_SLOT_BYTES
         self.map[at : at + 2 + len(data)] = len(data).to_bytes(2, "little") + data
-        self.map[VIOLATIONS] = number + 1
+        self.map[VIOLATION_COUNT] = number + 1
 
     def report_unlisted(self, kind: str) -> None:
         """Counts a violation for which there is no slot; of reads, the init keeps account."""
         if kind != "read":
-            count = int.from_bytes(self.map[UNLISTED:UNLISTED_END], "little")
-            self.map[UNLISTED:UNLISTED_END] = (count + 1).to_bytes(4, "little")
+            count = int.from_bytes(self.map[UNLISTED], "little")
+            self.map[UNLISTED] = (count + 1).to_bytes(4, "little")
 
     def report_refused_fork(self) -> None:
         """Reports that the limit on processes refused a fork."""
@@ -99,16 +97,16 @@ class Mailbox:
 
     def post_short(self, report: dict) -> None:
         """Publishes the report without the parts that need the guest's methods."""
-        data = encode_to_fit(report, VIOLATIONS_AT - SHORT_AT)
-        self.map[SHORT_AT : SHORT_AT + len(data)] = data
-        self.map[SHORT_LENGTH : SHORT_LENGTH + 4] = len(data).to_bytes(4, "little")
+        data = encode_to_fit(report, VIOLATIONS - SHORT_REPORT)
+        self.map[SHORT_REPORT : SHORT_REPORT + len(data)] = data
+        self.map[SHORT_REPORT_LENGTH : SHORT_REPORT_LENGTH + 4] = len(data).to_bytes(4, "little")
         self.map[REPORT_STATE] = SHORT_VALID
 
     def post_full(self, report: dict) -> None:
         """Publishes the complete report."""
-        data = encode_to_fit(report, self.size - FULL_AT)
-        self.map[FULL_AT : FULL_AT + len(data)] = data
-        self.map[FULL_LENGTH : FULL_LENGTH + 4] = len(data).to_bytes(4, "little")
+        data = encode_to_fit(report, self.size - FULL_REPORT)
+        self.map[FULL_REPORT : FULL_REPORT + len(data)] = data
+        self.map[FULL_REPORT_LENGTH : FULL_REPORT_LENGTH + 4] = len(data).to_bytes(4, "little")
         self.map[REPORT_STATE] = FULL_VALID
 
 
@@ -154,12 +152,12 @@ def _with_short_texts(report: dict) -> dict:
     if value is not None and len(value["repr"]) > 2000:
         report["value"] = dict(value, repr=value["repr"][:2000], truncated=True)
     report["exception"] = shorten_exception(report["exception"], 1000, 16, 3)
-    report["descriptors_left"] = report["descriptors_left"][:8]
-    report["threads_left"] = report["threads_left"][:8]
+    report["leaked_descriptors"] = report["leaked_descriptors"][:8]
+    report["leaked_threads"] = report["leaked_threads"][:8]
     report["violations"] = report["violations"][:8]
     report["notes"] = [note[:200] for note in report["notes"][:8]] + ["the report was shortened"]
-    changed = report["changed"]
-    report["changed"] = dict(changed, environ=changed["environ"][:32])
+    changed = report["state_changes"]
+    report["state_changes"] = dict(changed, environ=changed["environ"][:32])
     return report
 
 
@@ -198,14 +196,14 @@ def _bare(report: dict) -> dict:
     exception = report["exception"]
     if exception is not None:
         exception = dict(exception, frames=[], message="", notes=[], code=None)
-    changed = dict(report["changed"], environ=[], cwd=None)
+    changed = dict(report["state_changes"], environ=[], cwd=None)
     return dict(
         report,
         value=None,
         exception=exception,
-        threads_left=[],
-        descriptors_left=[],
+        leaked_threads=[],
+        leaked_descriptors=[],
         violations=[],
-        changed=changed,
+        state_changes=changed,
         notes=["the report did not fit"],
     )

@@ -150,7 +150,7 @@ def mangled(subject: object, name: str) -> str:
 
 
 def resolve(module: ModuleType, qualname: str, kind: str) -> Any:
-    """The object to call, and whether it has yet to be bound to the receiver.
+    """The object to call; a method is not bound to its receiver yet.
 
     Methods are taken from the class that defines them, so that no override of a subclass is called.
     """

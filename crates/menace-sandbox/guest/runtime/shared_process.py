@@ -14,7 +14,7 @@ from gc import collect
 from time import perf_counter_ns
 
 from describe.exceptions import Describer
-from describe.report import is_ours
+from describe.report import is_of_harness
 from describe.result import describe_scalar, describe_type, describe_value, is_scalar
 from describe.time_budget import GUEST_SECONDS, TimeBudget
 from runtime.call import CallProgress, perform
@@ -49,7 +49,7 @@ def run_steps(zygote: Zygote, progress: CallProgress, call: dict) -> None:
         shared_run.run_step(number, step)
         # Frees the arguments, which are no memory that the step retains.
         steps[number] = None
-    progress.ending = "returned"
+    progress.result_kind = "returned"
 
 
 class Defaults:
@@ -109,9 +109,9 @@ class SharedProcessRun:
         if self.coverage is not None:
             step.tracer = progress.tracer
             if number:
-                self.coverage.resume(zygote.mode.tracer)
+                self.coverage.resume(zygote.guest_mode.tracer)
         run(zygote, step, perform, call)
-        tracer = zygote.mode.tracer
+        tracer = zygote.guest_mode.tracer
         for part in ("wall", "user", "system", "harness_modules"):
             setattr(progress, part, getattr(progress, part) + getattr(step, part))
         progress.defaults.add(call["target"]["qualname"], step.defaults)
@@ -124,7 +124,7 @@ class SharedProcessRun:
         step = None
         run(zygote, CallProgress(), _release, released)
         self.entries.mark_releasing(False)
-        zygote.mode.tracer = tracer
+        zygote.guest_mode.tracer = tracer
         self.restore_reserve()
 
     def report(self, number: int, step: CallProgress) -> None:
@@ -135,7 +135,9 @@ class SharedProcessRun:
             if step.has_result:
                 value = describe_type(step.result)
             if step.error is not None:
-                describer = Describer(self.description_limits, None, [], is_ours, self.zygote.repo)
+                describer = Describer(
+                    self.description_limits, None, [], is_of_harness, self.zygote.repo
+                )
                 exception = describer.describe(step.error)
             entry = _entry(number, step, value, exception)
             is_simple = step.error is None and (not step.has_result or is_scalar(step.result))
@@ -169,7 +171,7 @@ class SharedProcessRun:
                 entry["value"]["value"] = None
             if step.error is not None:
                 describer = Describer(
-                    self.description_limits, budget, step.notes, is_ours, self.zygote.repo
+                    self.description_limits, budget, step.notes, is_of_harness, self.zygote.repo
                 )
                 entry["exception"] = describer.describe(step.error)
         finally:
@@ -191,7 +193,7 @@ def _entry(number: int, step: CallProgress, value: dict | None, exception: dict 
     items = None if step.collected is None else len(step.collected.items)
     return {
         "step": number,
-        "kind": step.ending,
+        "kind": step.result_kind,
         "stage": step.stage,
         "wall_ns": int(step.wall),
         "user_ns": max(0, round(step.user * 1e9)),

@@ -31,12 +31,12 @@ class OutOfMemory(BaseException):
 class SiteStart:
     """What is still to be done before the guest's first line."""
 
-    __slots__ = ("environment", "executable", "import_roots", "is_pending")
+    __slots__ = ("executable", "import_roots", "is_pending", "venv_dir")
 
-    def __init__(self, executable: str | None, environment: str | None) -> None:
+    def __init__(self, executable: str | None, venv_dir: str | None) -> None:
         self.executable = executable
         # The directory of a virtual environment.
-        self.environment = environment
+        self.venv_dir = venv_dir
         self.import_roots: list = []
         self.is_pending = True
 
@@ -56,8 +56,8 @@ class SiteStart:
         _sys.flags = _flags_with_site()
         if self.executable is not None:
             sys.executable = self.executable
-        if self.environment is not None:
-            sys.prefix = sys.exec_prefix = self.environment
+        if self.venv_dir is not None:
+            sys.prefix = sys.exec_prefix = self.venv_dir
         genuine = _site.execsitecustomize
         _site.exec = _execute_line
         _site.execsitecustomize = _customize

@@ -90,13 +90,13 @@ class Zygote:
         self.call_socket = call_socket
         self.stack_dump = stack_dump
         self.mailbox = mailbox
-        self.mode = GuestMode()
+        self.guest_mode = GuestMode()
         self.modules = Modules()
         streams = (("stdout", sys.stdout), ("stderr", sys.stderr))
         self.streams = [(name, stream) for name, stream in streams if stream is not None]
         self.notes: list = []
         self.kept_alive: list = []
-        self.output = {number: identity(number) for number in (1, 2)}
+        self.output_identities = {number: identity(number) for number in (1, 2)}
         # What each call reopens: files, in its own overlay, and devices, which need none.
         self.files: list = []
         self.devices: list = []
@@ -135,8 +135,8 @@ class Zygote:
     def set_up(self, message: dict) -> None:
         """Prepares the interpreter before any code of the guest is loaded."""
         self.repo = message["repo"].rstrip("/") + "/"
-        self.site = SiteStart(message["executable"], message["environment"])
-        if message["trusts_site"]:
+        self.site = SiteStart(message["sys_executable"], message["venv_dir"])
+        if message["site_excludes_repository"]:
             self.site.run()
         self.import_hooks = import_hooks = ImportHooks()
         self.seeding = RandomSeed(message["seed"], import_hooks)
@@ -144,12 +144,14 @@ class Zygote:
             from runtime.frozen_clock import freeze
 
             freeze(message["freeze_time"], import_hooks)
-        allowed_read = list(message["allowed_read"]) + [entry for entry in sys.path if entry]
-        self.audit = self.mode.audit = Audit(allowed_read, message["allowed_write"], self.mailbox)
+        unrecorded_read = list(message["unrecorded_read"]) + [entry for entry in sys.path if entry]
+        self.audit = self.guest_mode.audit = Audit(
+            unrecorded_read, message["unrecorded_write"], self.mailbox
+        )
         self.audit.install()
         patch_fork(self.mailbox.report_refused_fork)
         self.fork_hooks = ForkHooks()
-        self.state = self.before_import = InterpreterSnapshot(self.mode.recursion_limit)
+        self.state = self.before_import = InterpreterSnapshot(self.guest_mode.recursion_limit)
         self.description_limits = with_default_limits(message["description_limits"], self.mailbox)
         self.devices, _ = find_reopenable((0,))
         chdir(OUTSIDE)
@@ -182,7 +184,11 @@ class Zygote:
         publish(self, progress, description_limits)
         unforkable = self.finish_import(message["module"])
         self.wire.send(
-            {"op": "imported", "ok": progress.ending == "returned", "unforkable_state": unforkable}
+            {
+                "op": "imported",
+                "ok": progress.result_kind == "returned",
+                "unforkable_state": unforkable,
+            }
         )
 
     def finish_import(self, module: str) -> list:
@@ -207,7 +213,7 @@ class Zygote:
             replace_with_placeholders(self.files)
             chdir(OUTSIDE)
         self.state = InterpreterSnapshot(
-            self.mode.recursion_limit, (self.control, self.call_socket)
+            self.guest_mode.recursion_limit, (self.control, self.call_socket)
         )
         if self.ignores_children:
             # The kernel would keep no exit status. Each call ignores them again.
@@ -223,7 +229,9 @@ class Zygote:
         """Whether the import may have opened this descriptor."""
         if number in (self.control, self.call_socket, self.stack_dump):
             return False
-        return number not in self.output or self.output[number] != identity(number)
+        return number not in self.output_identities or self.output_identities[number] != identity(
+            number
+        )
 
     def fork_ahead(self, message: dict) -> None:
         """Forks ahead of the next call."""

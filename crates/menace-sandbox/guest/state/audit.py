@@ -52,28 +52,28 @@ class Audit:
     """
 
     __slots__ = (
-        "allowed_read",
-        "allowed_write",
         "directories",
-        "environ",
+        "environ_touched",
         "hooks",
         "listening",
         "mailbox",
         "search_path",
+        "unrecorded_read",
+        "unrecorded_write",
         "violations",
     )
 
-    def __init__(self, allowed_read: list, allowed_write: list, mailbox: Mailbox) -> None:
+    def __init__(self, unrecorded_read: list, unrecorded_write: list, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
         self.hooks = 0
         # Canonical paths of directories.
         self.directories: dict = {}
-        self.listening = self.environ = False
+        self.listening = self.environ_touched = False
         self.violations: list = []
         # Listing one of these is no violation.
         self.search_path: frozenset = frozenset()
-        self.allowed_read = tuple(path.rstrip("/") + "/" for path in allowed_read)
-        self.allowed_write = tuple(path.rstrip("/") + "/" for path in allowed_write)
+        self.unrecorded_read = tuple(path.rstrip("/") + "/" for path in unrecorded_read)
+        self.unrecorded_write = tuple(path.rstrip("/") + "/" for path in unrecorded_write)
 
     def install(self) -> None:
         """Installs the hook, which cannot be removed."""
@@ -92,11 +92,11 @@ class Audit:
         """Discards the state of the last call."""
         self.violations = []
         self.directories = {}
-        self.environ = False
+        self.environ_touched = False
 
     def _note(self, event: str, args: tuple) -> None:
         if event in ENVIRON:
-            self.environ = True
+            self.environ_touched = True
             return
         if event == HOOKING:
             self.hooks += 1
@@ -125,7 +125,7 @@ class Audit:
         if type(path) is not str:
             return
         path = absolute(path, start)
-        allowed = self.allowed_write if writes else self.allowed_read
+        allowed = self.unrecorded_write if writes else self.unrecorded_read
         if not (path + "/").startswith(allowed):
             self._add(kind, path)
         elif kind in OPENING:

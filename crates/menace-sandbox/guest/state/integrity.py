@@ -21,9 +21,9 @@ MAX_REPORTED = 8
 PARTS = (
     "audit",
     "fork_hooks",
+    "guest_mode",
     "import_hooks",
     "mailbox",
-    "mode",
     "modules",
     "ops",
     "seeding",

@@ -63,7 +63,7 @@ class ReopenableFile:
             raise
         return own
 
-    def separate(self, notes: list) -> None:
+    def reopen_for_call(self, notes: list) -> None:
         """Replaces the shared file by one of this process; if that fails, the number is closed."""
         try:
             own = self.open()

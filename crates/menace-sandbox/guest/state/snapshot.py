@@ -54,10 +54,10 @@ class InterpreterSnapshot:
         self.cwd = where()
 
     def changed(self, recursion_limit: int, progress: CallProgress, environ_touched: bool) -> dict:
-        """The report's `changed`.
+        """The report's `state_changes`.
 
-        `limit` is the guest's recursion limit; the environment is compared only after an audit
-        event for it.
+        `recursion_limit` is the guest's; the environment is compared only after an audit event for
+        it.
         """
         now = _os_names.get("environ")
         return {

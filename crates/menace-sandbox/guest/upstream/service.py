@@ -20,7 +20,7 @@ from upstream.link import Link
 from upstream.server import END, RESET, SILENCE, Server
 
 if False:  # for type checkers only: nothing is loaded at run time
-    from faults.injection import FaultPause
+    from faults.injection import FaultMask
     from upstream.http import Request
     from upstream.server import Connection
 
@@ -38,9 +38,9 @@ class Upstream:
     """All services of one call."""
 
     def __init__(
-        self, upstream: dict, network: dict, seed: int, faults: dict, fault_pause: FaultPause
+        self, upstream: dict, network: dict, seed: int, faults: dict, fault_mask: FaultMask
     ) -> None:
-        self.fault_pause = fault_pause
+        self.fault_mask = fault_mask
         self.mocks = Mocks(upstream)
         self.link = Link(network, FaultRandom(seed, "link"))
         self.flaky = faults.get("flaky_upstream")
@@ -116,7 +116,7 @@ class Upstream:
             raise ConnectionRefusedError(ECONNREFUSED, "Connection refused")
         connection.begin(name, port, fate, loop, handshake if timeout == 0 else 0.0)
         if self.server is None or self.server.process != getpid():
-            with self.fault_pause:
+            with self.fault_mask:
                 self.server = Server(self)
         self.server.add(connection)
 

@@ -63,13 +63,14 @@ impl EarlyKill {
 
     /// Whether the call is to be killed now by time. Before the section runs it is not, and is
     /// asked again after [`SECTION_START_POLL`].
-    pub(super) fn is_due(&mut self, now: Instant, section_runs: bool) -> bool {
+    pub(super) fn is_due(&mut self, now: Instant, is_window_open: bool) -> bool {
         let Some(moment) = self.kill_at.filter(|moment| *moment <= now) else { return false };
-        self.kill_at = if section_runs { None } else { Some(moment.max(now) + SECTION_START_POLL) };
-        if section_runs {
+        self.kill_at =
+            if is_window_open { None } else { Some(moment.max(now) + SECTION_START_POLL) };
+        if is_window_open {
             self.injected.get_or_insert(("the call itself".to_owned(), now));
         }
-        section_runs
+        is_window_open
     }
 
     pub(super) fn into_fault_stats(self, ms: impl Fn(Instant) -> Option<f64>) -> FaultStats {

@@ -49,7 +49,7 @@ pub(crate) struct FaultInjector {
     guest_dirs: Vec<PathBuf>,
     /// Whether all file system calls are interposed. Opening is interposed in any case, to record
     /// accesses outside of the sandbox; faults on files need the others too.
-    intercepts_files: bool,
+    interposes_files: bool,
     started_at: Option<Instant>,
 }
 
@@ -95,7 +95,7 @@ impl FaultInjector {
             when(FaultMode::CpuSpike).map(|when| CpuPauses::new(when, seed.derive("pauses"), now));
         self.early_kill = when(FaultMode::Timeout)
             .map(|when| EarlyKill::new(when, seed.derive("early"), now, timeout));
-        self.intercepts_files = support.interposition.files;
+        self.interposes_files = support.interposition.files;
         self.started_at = Some(now);
     }
 
@@ -133,12 +133,12 @@ impl FaultInjector {
     }
 
     /// Whether the call is to be killed now.
-    pub(crate) fn should_kill(&mut self, now: Instant, section_runs: bool) -> bool {
-        self.early_kill.as_mut().is_some_and(|early| early.is_due(now, section_runs))
+    pub(crate) fn should_kill(&mut self, now: Instant, is_window_open: bool) -> bool {
+        self.early_kill.as_mut().is_some_and(|early| early.is_due(now, is_window_open))
     }
 
     /// Whether all processes of the call are stopped at the moment.
-    pub(crate) fn is_paused(&self) -> bool {
+    pub(crate) fn is_in_cpu_pause(&self) -> bool {
         self.pauses.as_ref().is_some_and(CpuPauses::is_paused)
     }
 
@@ -152,7 +152,7 @@ impl FaultInjector {
     pub(crate) fn inject(&mut self, notice: &SyscallNotification) -> Option<InjectedFault> {
         let touch = FileAccess::from_notification(notice, &self.guest_dirs);
         if let (Some(early), Some(touch)) = (&mut self.early_kill, &touch)
-            && self.intercepts_files
+            && self.interposes_files
             && touch.modifies_disk()
             && early.kills_at_change(|| touch.to_string())
         {

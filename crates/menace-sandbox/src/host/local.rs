@@ -162,9 +162,9 @@ impl SandboxStarter {
             repo: self.options.repo.clone(),
             python: PythonProgram {
                 program: path(&interpreter.program),
-                executable: path(&interpreter.executable),
-                environment: interpreter.environment().map(path),
-                trusts_site: interpreter.trusts_site,
+                sys_executable: path(&interpreter.executable),
+                venv_dir: interpreter.environment().map(path),
+                site_excludes_repository: interpreter.site_excludes_repository,
             },
             readable_paths: interpreter.readable_paths.clone(),
             harness: self.harness.contents.clone(),

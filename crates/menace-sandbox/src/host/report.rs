@@ -38,18 +38,18 @@ pub(crate) struct ReportContext<'a> {
     pub(super) call: &'a Call,
     pub(crate) during_import: bool,
     /// The limit on processes that applied.
-    pub(crate) processes: u64,
+    pub(crate) process_limit: u64,
 }
 
 impl<'a> ReportContext<'a> {
     pub(crate) fn new(repo_inside: &'a str, repo: &'a Path, call: &'a Call) -> Self {
-        let processes = call.limits.processes;
-        Self { repo_inside, repo, call, during_import: false, processes }
+        let process_limit = call.limits.processes;
+        Self { repo_inside, repo, call, during_import: false, process_limit }
     }
 
     /// Adapts the context to an import, which had limits of its own.
     pub(crate) fn for_import(self, limits: &CallLimits) -> Self {
-        Self { during_import: true, processes: limits.processes, ..self }
+        Self { during_import: true, process_limit: limits.processes, ..self }
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
         GuestResult::NoReport => hang_location::locate_hang(&report.stack_dumps, context),
         // An endless generator, of which the harness took a bounded number of items.
         GuestResult::Returned => guest_report
-            .get("paused_at")
+            .get("stopped_at")
             .and_then(|item| conditions_report::read_frame(item, context))
             .map(|frame| HangLocation { frames: vec![frame], loop_frames: Vec::new() }),
         _ => None,
@@ -188,7 +188,7 @@ pub(super) fn read_guest_result(
             refused: exception
                 .is_some_and(|exception| is_refusal(exception, guest_report, stage, intent)),
         },
-        "exited" => GuestResult::Exited,
+        "exited" => GuestResult::AskedToExit,
         "unreachable" => GuestResult::Unreachable,
         _ => GuestResult::NoReport,
     }
@@ -213,15 +213,15 @@ fn is_refusal(
     stage: CallStage,
     intent: InputIntent,
 ) -> bool {
-    let own_class = guest_report
+    let in_repository = guest_report
         .get("exception")
-        .and_then(|item| item.get("own_class"))
+        .and_then(|item| item.get("in_repository"))
         .and_then(MarshalValue::as_bool)
         .unwrap_or(false);
     intent.may_be_refused()
         && matches!(stage, CallStage::Call | CallStage::Consume)
         && exception.explicit
-        && verdict::is_bad_argument_exception(exception, own_class)
+        && verdict::is_bad_argument_exception(exception, in_repository)
 }
 
 fn build_metrics(report: &InitReport, guest_report: &MarshalValue) -> RuntimeMetrics {
@@ -281,20 +281,20 @@ fn build_output(captured: &CapturedStream) -> StreamOutput {
 
 fn read_leaked(report: &InitReport, guest_report: &MarshalValue) -> LeakedResources {
     let descriptors =
-        guest_report.get("descriptors_left").map(MarshalValue::items).unwrap_or_default();
+        guest_report.get("leaked_descriptors").map(MarshalValue::items).unwrap_or_default();
     let described = descriptors.iter().filter_map(|item| match item.items() {
         [number, what] => Some(format!("{} {}", number.as_int()?, what.as_text()?)),
         _ => None,
     });
     LeakedResources {
-        threads: guest_report.get("threads_left").map(MarshalValue::texts).unwrap_or_default(),
+        threads: guest_report.get("leaked_threads").map(MarshalValue::texts).unwrap_or_default(),
         processes: report.leaked_processes.clone(),
         descriptors: described.collect(),
     }
 }
 
 fn read_state_changes(guest_report: &MarshalValue, context: &ReportContext<'_>) -> StateChanges {
-    let Some(changed) = guest_report.get("changed") else { return StateChanges::default() };
+    let Some(changed) = guest_report.get("state_changes") else { return StateChanges::default() };
     let numbers = |key: &str| -> Vec<i64> {
         changed
             .get(key)
@@ -443,7 +443,7 @@ fn collect_violations(
     if report.process_limit_hits > 0 {
         violations.push(PolicyViolation {
             kind: "processes".to_owned(),
-            detail: format!("more than {} processes", context.processes),
+            detail: format!("more than {} processes", context.process_limit),
         });
     }
     let reported = guest_report.get("violations").map(MarshalValue::items).unwrap_or_default();
@@ -459,7 +459,7 @@ fn collect_violations(
         }
     }
     // Beyond what an honest guest looks for in vain, any of them may have been there.
-    let unlisted = report.unlisted_accesses + report.unlisted_reports;
+    let unlisted = report.unlisted_accesses + report.unlisted_reported_violations;
     if unlisted > 0 {
         let detail = format!("{unlisted} more attempts outside than are listed");
         violations.push(PolicyViolation { kind: "file".to_owned(), detail });

@@ -22,14 +22,12 @@ pub(crate) fn encode_import_path(roots: &[String], repo: &str) -> Vec<u8> {
 }
 
 /// `import`: the zygote itself imports the module.
-pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u8> {
+pub(crate) fn encode_import(module: &ModuleRef, repo: &str) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
     write_entry(&mut out, "op", "import");
     write_entry(&mut out, "module", &module.name);
     write_module_path(&mut out, module, repo);
-    out.write_str("nonce");
-    out.write_magnitude(false, nonce);
     out.write_str("description_limits");
     out.write_none();
     out.close_dict();
@@ -37,11 +35,9 @@ pub(crate) fn encode_import(module: &ModuleRef, repo: &str, nonce: u64) -> Vec<u
 }
 
 /// A call, for a fork of the zygote; `guest_may_fork` says whether the call may fork in turn.
-pub(crate) fn encode_call(call: &Call, repo: &str, nonce: u64, guest_may_fork: bool) -> Vec<u8> {
+pub(crate) fn encode_call(call: &Call, repo: &str, guest_may_fork: bool) -> Vec<u8> {
     let mut out = MarshalWriter::default();
     out.open_dict();
-    out.write_str("nonce");
-    out.write_magnitude(false, nonce);
     write_section(&mut out, &call.target, call.receiver.as_ref(), &call.args, &call.kwargs, repo);
     out.write_str("seed");
     out.write_magnitude(false, call.seed);

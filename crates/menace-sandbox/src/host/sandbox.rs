@@ -56,7 +56,7 @@ pub(crate) struct SandboxHandle {
     pub(crate) ready_message: SandboxReady,
     /// Whether calls may start processes (below security level 5).
     guest_may_fork: bool,
-    next_nonce: u64,
+    next_request_number: u64,
     cancel: CancelToken,
     /// Init stopped answering.
     is_stalled: bool,
@@ -92,7 +92,7 @@ impl SandboxHandle {
             process,
             ready_message: SandboxReady::default(),
             guest_may_fork: config.spec.confinement.security_level.allows_processes(),
-            next_nonce: 1,
+            next_request_number: 1,
             cancel: cancel.clone(),
             is_stalled: false,
             _registered: registered,
@@ -123,10 +123,10 @@ impl SandboxHandle {
         module: &ModuleRef,
         limits: &CallLimits,
     ) -> Result<InitReport, SandboxError> {
-        let nonce = self.next_nonce();
-        let body = request::encode_import(module, &self.ready_message.repo, nonce);
+        let request_number = self.next_request_number();
+        let body = request::encode_import(module, &self.ready_message.repo);
         let request = InitRequest {
-            nonce,
+            request_number,
             limits: limits.clone(),
             conditions: CallConditions::default(),
             seed: 0,
@@ -142,10 +142,10 @@ impl SandboxHandle {
         warms_fork: bool,
     ) -> Result<InitReport, SandboxError> {
         debug_assert!(call.target.kind == TargetKind::Module || !call.target.qualname.is_empty());
-        let nonce = self.next_nonce();
-        let body = request::encode_call(call, &self.ready_message.repo, nonce, self.guest_may_fork);
+        let request_number = self.next_request_number();
+        let body = request::encode_call(call, &self.ready_message.repo, self.guest_may_fork);
         let request = InitRequest {
-            nonce,
+            request_number,
             limits: effective_limits(call),
             conditions: call.conditions.clone(),
             seed: call.seed,
@@ -155,9 +155,9 @@ impl SandboxHandle {
         self.request(request, ToInitMessage::Call)
     }
 
-    fn next_nonce(&mut self) -> u64 {
-        self.next_nonce += 1;
-        self.next_nonce
+    fn next_request_number(&mut self) -> u64 {
+        self.next_request_number += 1;
+        self.next_request_number
     }
 
     fn request(
@@ -165,13 +165,13 @@ impl SandboxHandle {
         request: InitRequest,
         message: impl FnOnce(InitRequest) -> ToInitMessage,
     ) -> Result<InitReport, SandboxError> {
-        let nonce = request.nonce;
+        let request_number = request.request_number;
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.send(&message(request))?;
         match self.receive(timeout, Some(MAX_BUSY_TIME))? {
             FromInitMessage::Report(mut report) => {
-                // The mailbox belongs to another call if the nonce differs.
-                if report.mailbox_nonce != nonce {
+                // The mailbox belongs to another call if the request_number differs.
+                if report.mailbox_request_number != request_number {
                     report.report_state = report.report_state.min(ReportState::Running);
                     report.mailbox.clear();
                     report.steps = None;

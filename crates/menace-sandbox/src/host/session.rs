@@ -218,7 +218,7 @@ impl LocalSession {
         outcome.notes.extend(tried);
         let limits = &self.spec.import_limits;
         self.sandboxes.import_usage.add_to_outcome(&mut outcome, limits, &call.limits);
-        outcome.notes.extend(sandbox.ready_message.remarks.iter().cloned());
+        outcome.notes.extend(sandbox.ready_message.notes.iter().cloned());
         if self.sandboxes.unforkable_state.is_empty() {
             if report.unusable_reason.is_none() {
                 self.sandboxes.warm.push_back(sandbox);

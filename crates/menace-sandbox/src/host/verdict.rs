@@ -20,7 +20,7 @@ pub(crate) enum GuestResult {
         refused: bool,
     },
     /// `SystemExit` was raised.
-    Exited,
+    AskedToExit,
     Unreachable,
 }
 
@@ -40,10 +40,10 @@ const BAD_ARGUMENT_EXCEPTIONS: [&str; 6] =
 
 /// Whether this exception rejects an argument: Python's own classes for that, or any class that the
 /// repository defines.
-pub(crate) fn is_bad_argument_exception(exception: &RaisedException, own_class: bool) -> bool {
+pub(crate) fn is_bad_argument_exception(exception: &RaisedException, in_repository: bool) -> bool {
     let mut classes = exception.bases.iter().chain([&exception.kind]);
     classes.any(|class| BAD_ARGUMENT_EXCEPTIONS.contains(&class.as_str()))
-        || own_class && exception.bases.iter().any(|base| base == "Exception")
+        || in_repository && exception.bases.iter().any(|base| base == "Exception")
 }
 
 /// The verdict, and a sentence where the verdict alone is not clear.
@@ -114,7 +114,7 @@ pub(crate) fn verdict_of_result(result: GuestResult) -> Option<(Verdict, Option<
         GuestResult::Raised { disk: true, .. } => with_reason(Verdict::OutOfDisk, "a write failed"),
         GuestResult::Raised { refused: true, .. } => (Verdict::Refused, None),
         GuestResult::Raised { .. } => (Verdict::Raised, None),
-        GuestResult::Exited => with_reason(Verdict::Crashed, "it asked Python to exit"),
+        GuestResult::AskedToExit => with_reason(Verdict::Crashed, "it asked Python to exit"),
         GuestResult::Unreachable => (Verdict::Unreachable, None),
         GuestResult::NoReport => return None,
     })

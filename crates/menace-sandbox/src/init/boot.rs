@@ -66,7 +66,7 @@ pub(crate) fn serve_namespaced(
         process_scope: ProcessScope::Namespace,
         proc: proc_path,
     };
-    boot.serve(Path::new(paths::HARNESS_DIR), host_mounts.remarks.clone())
+    boot.serve(Path::new(paths::HARNESS_DIR), host_mounts.notes.clone())
 }
 
 /// Builds the sandbox without namespaces, around a copy of the repository.
@@ -138,7 +138,7 @@ struct SandboxBoot<'a> {
 }
 
 impl SandboxBoot<'_> {
-    fn serve(mut self, harness: &Path, mut remarks: Vec<String>) -> Result<(), InitError> {
+    fn serve(mut self, harness: &Path, mut notes: Vec<String>) -> Result<(), InitError> {
         let (config, policy) = (self.config, self.policy);
         self.layer.prepare()?;
         if self.process_scope == ProcessScope::Descendants {
@@ -152,10 +152,10 @@ impl SandboxBoot<'_> {
         let python = &config.python;
         self.allowed_paths
             .read
-            .extend([&python.program, &python.executable].map(|it| self.resolve(it)));
+            .extend([&python.program, &python.sys_executable].map(|it| self.resolve(it)));
         let is_probed = config.escape_probe.is_some();
         if is_probed {
-            remarks.extend(self.set_up_network()?);
+            notes.extend(self.set_up_network()?);
         }
         let foreign = self.count_foreign_processes();
         if let Some(wanted) = &config.escape_probe
@@ -204,24 +204,23 @@ impl SandboxBoot<'_> {
         if !is_probed {
             // Starting Python takes a while and needs no network, so the network is set up
             // meanwhile.
-            remarks.extend(self.set_up_network()?);
+            notes.extend(self.set_up_network()?);
         }
         let missing = zygote.landlock_status.unenforced.iter();
-        remarks.extend(missing.map(|what| format!("Landlock does not restrict here: {what}")));
-        let ready =
-            SandboxReady { repo: self.layer.repo().to_string_lossy().into_owned(), remarks };
+        notes.extend(missing.map(|what| format!("Landlock does not restrict here: {what}")));
+        let ready = SandboxReady { repo: self.layer.repo().to_string_lossy().into_owned(), notes };
         let limit_enforcer =
             LimitEnforcer::new(self.group.take(), self.process_scope, zygote.pid, ceilings);
-        let own_places = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
-        let own_places =
-            own_places.chain([self.layer.layer_root(), self.layer.repo().to_owned()]).collect();
+        let guest_dirs = ["/tmp", "/var/tmp", "/dev/shm"].iter().map(PathBuf::from);
+        let guest_dirs =
+            guest_dirs.chain([self.layer.layer_root(), self.layer.repo().to_owned()]).collect();
         let mut sandbox = SandboxInit {
             host: self.host,
             zygote,
             layer: self.layer,
             link: NetworkLink::new(policy.allows_network(), self.proc.clone()),
             limit_enforcer,
-            faults: FaultInjector::new(own_places),
+            faults: FaultInjector::new(guest_dirs),
             interposition: config.spec.interposition,
             process_scope: self.process_scope,
             proc: self.proc,
@@ -301,16 +300,16 @@ impl SandboxBoot<'_> {
         }
         read.extend(write.iter().chain([&self.config.repo]).cloned());
         let unrecorded_paths = UnrecordedPaths { read, write };
-        let environment = self.config.python.environment.as_ref();
-        let environment = environment.map(|directory| self.resolve(directory));
+        let venv_dir = self.config.python.venv_dir.as_ref();
+        let venv_dir = venv_dir.map(|directory| self.resolve(directory));
         let setup = HarnessSetup {
             repo: self.layer.repo(),
             unrecorded_paths: &unrecorded_paths,
             seed: self.config.spec.seed,
             freeze_time: self.config.spec.freeze_time,
-            executable: &self.resolve(&self.config.python.executable),
-            environment: environment.as_deref(),
-            trusts_site: self.config.python.trusts_site,
+            sys_executable: &self.resolve(&self.config.python.sys_executable),
+            venv_dir: venv_dir.as_deref(),
+            site_excludes_repository: self.config.python.site_excludes_repository,
         };
         (setup.encode(), unrecorded_paths)
     }
@@ -330,7 +329,7 @@ impl SandboxBoot<'_> {
         } else {
             inside(paths::TMP_SUBDIR)
         };
-        let python = self.resolve(&self.config.python.executable);
+        let python = self.resolve(&self.config.python.sys_executable);
         let bin = python.parent().unwrap_or(Path::new("/usr/bin")).display();
         let mut variables: Vec<(String, String)> = [
             ("PATH", format!("{bin}:/usr/local/bin:/usr/bin:/bin")),

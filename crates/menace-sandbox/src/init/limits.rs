@@ -308,7 +308,12 @@ impl LimitEnforcer {
             (&self.group, self.start)
             && let Ok(now) = group.process_memory()
         {
-            return now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
+            let used = now.saturating_sub(before).saturating_sub(layer.bytes_in_memory(until));
+            // The group's own limit has room for files, which page tables must not take.
+            let pids = self.pids().into_iter();
+            let page_tables = pids.filter_map(ProcessMemory::read).map(|used| used.page_tables);
+            let before = self.zygote_memory.page_tables;
+            return used + page_tables.map(|bytes| bytes.saturating_sub(before)).sum::<u64>();
         }
         let pids = self.pids();
         let (mut private, mut shared) = (0, 0);

@@ -19,6 +19,12 @@ pub(crate) const MAILBOX_BYTES: usize = 4 << 20;
 const MAILBOX_MAGIC: &[u8; 4] = b"MNB1";
 /// Offset of a byte with a [`ReportState`].
 const REPORT_STATE_OFFSET: usize = 4;
+const SHORT_REPORT_LENGTH_OFFSET: usize = 8;
+const FULL_REPORT_LENGTH_OFFSET: usize = 12;
+const REQUEST_NUMBER_OFFSET: usize = 16;
+/// The end of what init writes before a call.
+const WRITTEN_HEAD_BYTES: usize = 24;
+// At offset 24, a byte by which calls request the coverage modules of the zygote.
 const SHORT_REPORT_OFFSET: usize = 64;
 /// Violations, which the harness writes as they happen: their number, and one slot for each.
 const VIOLATION_COUNT_OFFSET: usize = 44;
@@ -28,11 +34,11 @@ const VIOLATION_SLOT_BYTES: usize = 704;
 const MAX_VIOLATIONS: usize = (FULL_REPORT_OFFSET - VIOLATIONS_OFFSET) / VIOLATION_SLOT_BYTES;
 /// The number of violations for which there was no slot left.
 const UNLISTED_OFFSET: usize = 56;
-/// One while the harness does something of its own in a section with faults.
-const PAUSED_OFFSET: usize = 5;
-/// Which section of a call with faults runs or ran last, and the last end that init has seen.
-const SECTION_OFFSET: usize = 48;
-const SEEN_END_OFFSET: usize = 52;
+/// One while the harness does something of its own in a fault window.
+const FAULTS_MASKED_OFFSET: usize = 5;
+/// The number of the fault window that is open or was last, and the last end that init has seen.
+const WINDOW_OFFSET: usize = 48;
+const SEEN_WINDOW_END_OFFSET: usize = 52;
 const FULL_REPORT_OFFSET: usize = 1 << 16;
 /// The second half has the step reports of calls with steps; their number and length are in the
 /// head.
@@ -59,7 +65,7 @@ pub(crate) struct ReportMailbox {
 #[derive(Debug, Default)]
 pub(crate) struct MailboxContent {
     pub report_state: ReportState,
-    pub nonce: u64,
+    pub request_number: u64,
     pub report: Vec<u8>,
     /// Violations, also of processes that ended before they could report.
     pub violations: Vec<Vec<u8>>,
@@ -70,14 +76,14 @@ pub(crate) struct MailboxContent {
     pub steps: Option<StepProgress>,
 }
 
-/// The marks of a call with faults in the mailbox; untrusted, since the guest can write to them.
+/// Whether faults may be injected now; untrusted, since the guest can write all of it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SectionMark {
-    /// Odd while a section runs.
+pub(crate) struct FaultWindow {
+    /// Odd while the window is open.
     pub number: u32,
     /// As init has written it, unless the guest did.
     pub seen_end: u32,
-    pub is_paused: bool,
+    pub faults_masked: bool,
 }
 
 impl ReportMailbox {
@@ -107,27 +113,27 @@ impl ReportMailbox {
     }
 
     /// Marks the mailbox as that of a running call.
-    pub(crate) fn mark_running(&mut self, nonce: u64) {
+    pub(crate) fn mark_running(&mut self, request_number: u64) {
         self.is_empty = false;
-        let mut head = [0_u8; 24];
+        let mut head = [0_u8; WRITTEN_HEAD_BYTES];
         head[..4].copy_from_slice(MAILBOX_MAGIC);
         head[REPORT_STATE_OFFSET] = ReportState::Running as u8;
-        head[16..].copy_from_slice(&nonce.to_le_bytes());
+        head[REQUEST_NUMBER_OFFSET..].copy_from_slice(&request_number.to_le_bytes());
         self.memory.write(0, &head);
     }
 
-    pub(crate) fn section_mark(&self) -> SectionMark {
+    pub(crate) fn fault_window(&self) -> FaultWindow {
         let head = self.memory.read(0, SHORT_REPORT_OFFSET);
-        SectionMark {
-            number: read_number(&head, SECTION_OFFSET),
-            seen_end: read_number(&head, SEEN_END_OFFSET),
-            is_paused: head[PAUSED_OFFSET] != 0,
+        FaultWindow {
+            number: read_number(&head, WINDOW_OFFSET),
+            seen_end: read_number(&head, SEEN_WINDOW_END_OFFSET),
+            faults_masked: head[FAULTS_MASKED_OFFSET] != 0,
         }
     }
 
-    /// Tells the harness which end of a section was seen: it would know of no other.
+    /// Tells the harness which end of a window was seen: it would know of no other.
     pub(crate) fn mark_end_seen(&mut self, number: u32) {
-        self.memory.write(SEEN_END_OFFSET, &number.to_le_bytes());
+        self.memory.write(SEEN_WINDOW_END_OFFSET, &number.to_le_bytes());
     }
 
     /// Whether the call has written its report.
@@ -150,8 +156,8 @@ impl ReportMailbox {
         let head = self.memory.read(0, SHORT_REPORT_OFFSET);
         let number = |at: usize| read_number(&head, at) as usize;
         let (short, full) = (
-            number(8).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
-            number(12).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
+            number(SHORT_REPORT_LENGTH_OFFSET).min(VIOLATIONS_OFFSET - SHORT_REPORT_OFFSET),
+            number(FULL_REPORT_LENGTH_OFFSET).min(MAILBOX_BYTES - FULL_REPORT_OFFSET),
         );
         let has_magic = &head[..4] == MAILBOX_MAGIC;
         let report_state =
@@ -161,7 +167,9 @@ impl ReportMailbox {
             ReportState::FullReport => self.memory.read(FULL_REPORT_OFFSET, full),
             _ => Vec::new(),
         };
-        let nonce = head[16..24].try_into().map_or(0, u64::from_le_bytes);
+        let request_number = head[REQUEST_NUMBER_OFFSET..WRITTEN_HEAD_BYTES]
+            .try_into()
+            .map_or(0, u64::from_le_bytes);
         let steps = (number(STEPS_BEGUN_OFFSET) > 0).then(|| StepProgress {
             begun: number(STEPS_BEGUN_OFFSET) as u32,
             releasing_result: head[RELEASING_OFFSET] != 0,
@@ -174,7 +182,15 @@ impl ReportMailbox {
         let unlisted = if has_magic { read_number(&head, UNLISTED_OFFSET) } else { 0 };
         let refused_fork = has_magic && head[REFUSED_FORK_OFFSET] == 1;
         self.clear(SHORT_REPORT_OFFSET + short, full);
-        MailboxContent { report_state, nonce, report, violations, unlisted, refused_fork, steps }
+        MailboxContent {
+            report_state,
+            request_number,
+            report,
+            violations,
+            unlisted,
+            refused_fork,
+            steps,
+        }
     }
 
     fn read_violations(&self, count: usize) -> Vec<Vec<u8>> {
@@ -228,7 +244,7 @@ mod tests {
     fn write_report(mailbox: &mut ReportMailbox, bytes: &[u8]) {
         mailbox.mark_running(7);
         write(mailbox, FULL_REPORT_OFFSET, bytes);
-        write(mailbox, 12, &(bytes.len() as u32).to_le_bytes());
+        write(mailbox, FULL_REPORT_LENGTH_OFFSET, &(bytes.len() as u32).to_le_bytes());
         write(mailbox, REPORT_STATE_OFFSET, &[ReportState::FullReport as u8]);
     }
 

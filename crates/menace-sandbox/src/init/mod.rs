@@ -17,6 +17,7 @@
 mod boot;
 mod copied_layer;
 mod cpu_throttle;
+mod fault_window;
 mod file_changes;
 mod file_hash;
 mod layer;
@@ -31,7 +32,6 @@ mod probe;
 mod processes;
 mod restorable_tree;
 mod root;
-mod section_watch;
 mod stack_sampler;
 mod start;
 mod streams;

@@ -348,6 +348,8 @@ fn ticks_to_ns(written: &str) -> Option<u64> {
 pub(crate) struct ProcessMemory {
     /// Resident, in no file; the page tables, too.
     pub private: u64,
+    /// Of these, the page tables.
+    pub page_tables: u64,
     /// Resident, and maybe shared with other processes.
     pub shared: u64,
 }
@@ -359,8 +361,9 @@ impl ProcessMemory {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
         };
-        let private = field("RssAnon:")? + field("VmPTE:")?;
-        Some(Self { private, shared: field("RssShmem:")? })
+        let page_tables = field("VmPTE:")?;
+        let private = field("RssAnon:")? + page_tables;
+        Some(Self { private, page_tables, shared: field("RssShmem:")? })
     }
 }
 
@@ -399,12 +402,8 @@ mod tests {
     fn stat(state: &str, ticks: [u64; 4], status: i32) -> String {
         let [user, system, children_user, children_system] = ticks;
         let zeros = |count: usize| "0 ".repeat(count);
-        format!(
-            "77 (a ) Z (b) {state} 5 {}{user} {system} {children_user} {children_system} \
-             {}{status}\n",
-            zeros(9),
-            zeros(34)
-        )
+        let times = format!("{user} {system} {children_user} {children_system}");
+        format!("77 (a ) Z (b) {state} 5 {}{times} {}{status}\n", zeros(9), zeros(34))
     }
 
     #[test]

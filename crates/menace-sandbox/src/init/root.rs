@@ -31,7 +31,7 @@ pub(crate) struct HostMounts {
     others: Vec<HostMount>,
     links: Vec<(PathBuf, PathBuf)>,
     /// Protections that this machine lacks, for the user.
-    pub(crate) remarks: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -50,12 +50,12 @@ impl HostMounts {
         config: &InitConfig,
         owners: Option<&InheritedOwnerNamespaces>,
     ) -> Result<Self, InitError> {
-        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
         let repo = clone_mounts(&config.repo, false)?;
         if let Some(owners) = owners
             && let Err(error) = sys::idmap_owners(repo.as_fd(), owners.repository_owner.as_fd())
         {
-            remarks.push(format!(
+            notes.push(format!(
                 "the file system of the repository cannot map owners ({error}): \
                  the guest sees its files as those of another user"
             ));
@@ -90,7 +90,7 @@ impl HostMounts {
             let exposes_sockets = is_directory && !has_unmapped_owner;
             others.push(HostMount { path, mounts, is_directory, exposes_sockets });
         }
-        Ok(Self { repo, others, links, remarks })
+        Ok(Self { repo, others, links, notes })
     }
 }
 

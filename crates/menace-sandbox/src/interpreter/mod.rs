@@ -101,7 +101,7 @@ pub struct PythonInterpreter {
     pub warnings: Vec<String>,
     /// The repository has no part in what `site` runs: `.pth` files, `sitecustomize`.
     #[serde(skip)]
-    pub(crate) trusts_site: bool,
+    pub(crate) site_excludes_repository: bool,
     #[serde(skip)]
     compiled: Vec<(String, Vec<u8>)>,
 }
@@ -202,7 +202,7 @@ impl PythonInterpreter {
             real: found.real_path,
             version: described.version,
             implementation: described.implementation,
-            trusts_site: !found.venv.as_ref().is_some_and(|venv| venv.untrusted),
+            site_excludes_repository: !found.venv.as_ref().is_some_and(|venv| venv.untrusted),
             prefix: described.prefix,
             base_prefix: described.base_prefix,
             paths: described.paths,

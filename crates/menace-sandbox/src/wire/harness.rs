@@ -160,12 +160,12 @@ pub(crate) struct HarnessSetup<'a> {
     pub unrecorded_paths: &'a UnrecordedPaths,
     pub seed: u64,
     pub freeze_time: Option<f64>,
-    /// The interpreter that the guest takes itself for.
-    pub executable: &'a Path,
-    /// The virtual environment of that.
-    pub environment: Option<&'a Path>,
+    /// What `sys.executable` says.
+    pub sys_executable: &'a Path,
+    /// The directory of the virtual environment of that.
+    pub venv_dir: Option<&'a Path>,
     /// The repository has no part in what `site` runs.
-    pub trusts_site: bool,
+    pub site_excludes_repository: bool,
 }
 
 impl HarnessSetup<'_> {
@@ -183,8 +183,8 @@ impl HarnessSetup<'_> {
         out.write_str("setup");
         out.write_str("repo");
         out.write_str(&self.repo.to_string_lossy());
-        paths(&mut out, "allowed_read", &self.unrecorded_paths.read);
-        paths(&mut out, "allowed_write", &self.unrecorded_paths.write);
+        paths(&mut out, "unrecorded_read", &self.unrecorded_paths.read);
+        paths(&mut out, "unrecorded_write", &self.unrecorded_paths.write);
         out.write_str("seed");
         out.write_magnitude(false, self.seed);
         out.write_str("freeze_time");
@@ -192,15 +192,15 @@ impl HarnessSetup<'_> {
             Some(time) => out.write_float(time),
             None => out.write_none(),
         }
-        out.write_str("executable");
-        out.write_str(&self.executable.to_string_lossy());
-        out.write_str("environment");
-        match self.environment {
+        out.write_str("sys_executable");
+        out.write_str(&self.sys_executable.to_string_lossy());
+        out.write_str("venv_dir");
+        match self.venv_dir {
             Some(directory) => out.write_str(&directory.to_string_lossy()),
             None => out.write_none(),
         }
-        out.write_str("trusts_site");
-        out.write_bool(self.trusts_site);
+        out.write_str("site_excludes_repository");
+        out.write_bool(self.site_excludes_repository);
         out.write_str("description_limits");
         out.open_dict();
         for (name, value) in DESCRIPTION_LIMITS {

@@ -39,12 +39,14 @@ pub(crate) struct InitConfig {
 /// repository, wherever that is inside.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PythonProgram {
+    /// What is executed.
     pub program: PathBuf,
-    pub executable: PathBuf,
-    /// The virtual environment.
-    pub environment: Option<PathBuf>,
+    /// What `sys.executable` says.
+    pub sys_executable: PathBuf,
+    /// The directory of the virtual environment.
+    pub venv_dir: Option<PathBuf>,
     /// The repository has no part in what `site` runs.
-    pub trusts_site: bool,
+    pub site_excludes_repository: bool,
 }
 
 impl InitConfig {
@@ -82,7 +84,7 @@ pub(crate) enum ToInitMessage {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InitRequest {
-    pub nonce: u64,
+    pub request_number: u64,
     pub limits: CallLimits,
     pub conditions: CallConditions,
     /// The seed of everything random that happens to the call.
@@ -98,7 +100,7 @@ pub(crate) struct InitRequest {
 pub(crate) enum FromInitMessage {
     Ready(SandboxReady),
     Report(Box<InitReport>),
-    /// The sandbox could not be built.
+    /// The sandbox could not be built, or init itself failed during a request.
     Failed(String),
 }
 
@@ -106,19 +108,20 @@ pub(crate) enum FromInitMessage {
 pub(crate) struct SandboxReady {
     /// The repository's path as the guest sees it.
     pub repo: String,
-    /// Protections that this machine lacks.
-    pub remarks: Vec<String>,
+    /// Protections that this machine lacks, for the notes of each outcome.
+    pub notes: Vec<String>,
 }
 
 /// What init observed of a call or an import.
 ///
 /// Untrusted, since the guest can write or choose them: the mailbox (`report_state` to `mailbox`,
-/// `reported_violations`, `unlisted_reports`, `steps`), `stack_dumps`, `unforkable_state`, what is
-/// in `outside_accesses`, the output, and the names of files and processes.
+/// `reported_violations`, `unlisted_reported_violations`, `steps`), `stack_dumps`,
+/// `unforkable_state`, what is in `outside_accesses`, the output, and the names of files and
+/// processes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InitReport {
     pub report_state: ReportState,
-    pub mailbox_nonce: u64,
+    pub mailbox_request_number: u64,
     pub mailbox: Vec<u8>,
     /// Violations that the interpreter's audit hook reported, one entry each.
     pub reported_violations: Vec<Vec<u8>>,
@@ -129,13 +132,14 @@ pub(crate) struct InitReport {
     /// How many more violations there were than are kept: those that init saw, and those that the
     /// guest's interpreter saw.
     pub unlisted_violations: u64,
-    pub unlisted_reports: u64,
+    pub unlisted_reported_violations: u64,
     /// Set for a call with steps.
     pub steps: Option<StepProgress>,
     /// Stacks that `faulthandler` wrote at a crash or on request; untrusted, since the guest's
     /// interpreter writes them.
     pub stack_dumps: Vec<u8>,
-    /// The wait status; nothing when the process did not end by itself or never started.
+    /// The wait status, also of a process that init killed; nothing where no process was started,
+    /// or its status was lost.
     pub status: Option<i32>,
     /// It did not end as the harness ends a call or an import: what it reported last is not true.
     pub ended_irregularly: bool,
@@ -199,7 +203,7 @@ pub(crate) enum ReportState {
     #[default]
     Empty,
     Running,
-    /// From here on the section has returned.
+    /// From here on the section has ended: it has returned, or raised.
     ShortReport,
     FullReport,
     Corrupted,

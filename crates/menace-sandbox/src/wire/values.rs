@@ -140,9 +140,10 @@ fn write_sequence(out: &mut MarshalWriter, tag: &str, items: &[Value]) {
     }
 }
 
-/// Reads the typed copy of a result; nothing when it is malformed, since it comes from the guest.
+/// Reads the typed copy of a result; nothing when it is malformed, since it comes from the guest,
+/// or nested deeper than a value can be written as JSON: a dictionary takes up to three levels.
 pub(crate) fn parse_value(item: &MarshalValue) -> Option<Value> {
-    parse_nested(item, 0)
+    parse_nested(item, 0).filter(|value| value.depth() <= Value::MAX_DEPTH)
 }
 
 fn parse_nested(item: &MarshalValue, depth: usize) -> Option<Value> {
@@ -207,4 +208,26 @@ fn parse_big_int(negative: bool, magnitude: &[u8]) -> Option<Value> {
 fn parse_hex_int(text: &str) -> Option<Value> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     Value::integer_from_hex(negative, digits.strip_prefix("0x").unwrap_or(digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_can_be_written_as_json() {
+        let nested = |depth: usize| {
+            (0..depth).fold(Value::Int(1), |value, _| Value::Dict(vec![(Value::Int(0), value)]))
+        };
+        let parsed = |depth: usize| {
+            let mut out = MarshalWriter::default();
+            write_value(&mut out, &nested(depth));
+            parse_value(&MarshalValue::parse(&out.0).unwrap())
+        };
+        let most = Value::MAX_DEPTH / 3;
+        assert_eq!(parsed(most), Some(nested(most)));
+        assert!(serde_json::to_string(&nested(most)).is_ok());
+        assert_eq!(parsed(most + 1), None);
+        assert!(serde_json::to_string(&nested(most + 1)).is_err());
+    }
 }

@@ -169,7 +169,7 @@ fn a_stopped_init_is_ended_soon_after_the_deadline_and_leaves_nothing(tier: Tier
         let took = began.elapsed();
         assert!(took < timeout + STALL_GRACE, "{took:?}");
         assert!(matches!(result, Err(SandboxError::Stalled)), "{result:?}");
-        let outcome = result.or_else(SandboxError::into_outcome).expect("a loss is an outcome");
+        let outcome = result.or_else(SandboxError::lost_to_crash).expect("a loss is an outcome");
         assert_eq!(outcome.verdict, Verdict::Crashed);
         assert!(outcome.reason.as_ref().is_some_and(|why| why.contains("stopped answering")));
     });

@@ -162,8 +162,6 @@ fn page_tables_are_memory(tier: Tier) {
         let read = build_call("page_tables").with([Value::Int(gib)]);
         session.run(read.limited(|limits| {
             limits.memory_bytes = Some(64 * MIB);
-            // A group's limit is that of both.
-            limits.disk_bytes = Some(MIB);
         }))
     };
     assert_eq!(read(2).verdict, Verdict::Returned);

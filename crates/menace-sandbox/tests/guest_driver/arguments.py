@@ -69,7 +69,7 @@ def deep_arguments_are_built() -> None:
     text = "def f(v):\n    n = 0\n    while v:\n        v = v[0]\n        n += 1\n    return n"
     full = result_of(text, [value])
     equal(full["value"] and full["value"]["value"], 900, full["exception"])
-    equal(full["changed"]["recursion_limit"], None)
+    equal(full["state_changes"]["recursion_limit"], None)
 
 
 @case

@@ -223,7 +223,8 @@ def sound_sections_are_not_reported() -> None:
             report, full = burst(one, name, args)
             is_sound(report, full)
             equal(
-                (full["kind"], full["threads_left"], full["descriptors_left"]), ("returned", [], [])
+                (full["kind"], full["leaked_threads"], full["leaked_descriptors"]),
+                ("returned", [], []),
             )
         equal(burst(one, "generator", [3])[0]["distinct_results"], 1)
         equal(burst(one, "atomic")[0]["distinct_results"], 6)
@@ -279,7 +280,7 @@ def a_hang_without_concurrency_is_not_reported_as_a_deadlock() -> None:
 def the_call_itself_is_a_run_alone() -> None:
     with guest(TEXT, files={"n.txt": "4"}) as one:
         report, full = method(one, "racy")
-        equal((full["value"]["value"], full["threads_left"]), (1, []))
+        equal((full["value"]["value"], full["leaked_threads"]), (1, []))
         report, full = burst(one, "says")
         equal((full["value"]["value"], one.text()), (True, "hello\n"))
         report, full = burst(one, "file_counter", ["n.txt"])

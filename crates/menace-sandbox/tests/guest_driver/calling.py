@@ -151,7 +151,7 @@ def a_module_is_imported_in_the_child() -> None:
     with Guest(PYTHON, files) as one:
         full = one.call("fine:", kind="module")
         equal((full["kind"], full["stage"], full["value"]), ("returned", "import", None))
-        assert full["changed"]["modules"] >= 1
+        assert full["state_changes"]["modules"] >= 1
         full = one.call("broken:", kind="module")
         equal((full["kind"], full["stage"]), ("raised", "import"))
         equal(full["exception"]["type"], "ZeroDivisionError")

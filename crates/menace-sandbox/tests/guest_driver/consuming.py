@@ -11,7 +11,7 @@ def async_functions_run_to_their_end() -> None:
     text = "import asyncio\nasync def f(n):\n    await asyncio.sleep(0)\n    return n + 1"
     full = result_of(text, [1])
     equal((full["kind"], full["stage"], full["value"]["value"]), ("returned", "consume", 2))
-    equal(full["descriptors_left"], [])
+    equal(full["leaked_descriptors"], [])
 
 
 @case
@@ -20,12 +20,12 @@ def async_functions_of_modules_without_asyncio_run_too() -> None:
         for _ in range(2):
             full = one.call("m:f", [1])
             equal(full["value"]["value"], 2)
-            equal(full["changed"]["modules"], 0)
+            equal(full["state_changes"]["modules"], 0)
     with guest("async def f(n):\n    return n + 1\ndef g():\n    return f(5)") as one:
         full = one.call("m:g")
         equal(full["value"]["value"], 6)
-        equal(full["changed"]["modules"], 0)
-        equal(full["descriptors_left"], [])
+        equal(full["state_changes"]["modules"], 0)
+        equal(full["leaked_descriptors"], [])
 
 
 @case
@@ -34,7 +34,7 @@ def an_async_function_that_raises_leaves_no_descriptors() -> None:
     equal((full["kind"], full["stage"]), ("raised", "consume"))
     equal(full["exception"]["message"], "'k'")
     equal([f["function"] for f in full["exception"]["frames"]], ["f"])
-    equal(full["descriptors_left"], [])
+    equal(full["leaked_descriptors"], [])
 
 
 @case
@@ -133,7 +133,7 @@ def managers_from_contextlib_are_entered_and_left_but_files_and_locks_are_not() 
         assert "unlocked" in one.call("m:l")["value"]["repr"]
         full = one.call("m:o")
         equal(full["kind"], "returned")
-        equal([what for _, what in full["descriptors_left"]], [one.home + "/m.py"])
+        equal([what for _, what in full["leaked_descriptors"]], [one.home + "/m.py"])
         equal(one.call("m:it")["items"], None)
 
 

@@ -112,7 +112,7 @@ def what_is_awaited_iterated_raised_or_called_back_is_reached_too() -> None:
         equal(lines("A.method", kind="method", receiver=new("m:A")), [44, 46])
         report = one.call("m:through_library", coverage=True)
         equal([file for file, _, _ in report["coverage"]], ["m.py"])
-        equal((report["changed"]["modules"] > 0, report["notes"]), (True, []))
+        equal((report["state_changes"]["modules"] > 0, report["notes"]), (True, []))
 
 
 @case
@@ -284,4 +284,4 @@ def from_the_second_call_on_the_interpreter_has_loaded_what_it_takes() -> None:
             equal(one.call("m:f", coverage=True)["value"]["value"], 1)
             full = one.call("m:f", coverage=True)
             equal((full["value"]["value"], reached(full)[0]), (second, [14]))
-            equal(one.call("m:f")["changed"]["modules"], 0)
+            equal(one.call("m:f")["state_changes"]["modules"], 0)

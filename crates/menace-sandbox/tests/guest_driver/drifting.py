@@ -96,7 +96,7 @@ def every_way_to_open_a_file_sees_the_same_change() -> None:
         assert len(set(found)) == 1 and json.loads(found[0]) != DATA, found
         equal(full["fault_stats"][0][1:3], [1, 1])
         equal(full["fixture_files"], [["data.json", "same"]])
-        equal((full["violations"], full["descriptors_left"]), ([], []))
+        equal((full["violations"], full["leaked_descriptors"]), ([], []))
 
 
 @case

@@ -48,7 +48,7 @@ class Guest:
         **setup: object,
     ) -> None:
         self.home = tempfile.mkdtemp(prefix="menace-guest-")
-        self.nonce = 0
+        self.request_number = 0
         for name, text in (files or {}).items():
             target = os.path.join(self.home, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -90,13 +90,13 @@ class Guest:
         message: dict[str, Any] = {
             "op": "setup",
             "repo": self.home,
-            "allowed_read": [self.home, "/dev/null"],
-            "allowed_write": [self.home],
+            "unrecorded_read": [self.home, "/dev/null"],
+            "unrecorded_write": [self.home],
             "seed": 7,
             "freeze_time": None,
-            "executable": None,
-            "environment": None,
-            "trusts_site": False,
+            "sys_executable": None,
+            "venv_dir": None,
+            "site_excludes_repository": False,
             "description_limits": DESCRIPTION_LIMITS,
         }
         message.update(setup)
@@ -154,7 +154,7 @@ class Guest:
     def report(self) -> tuple[int, Report | None, Report | None]:
         """The report's state, the short and the full report."""
         assert self.box[:4] == b"MNB1", self.box[:4]
-        assert int.from_bytes(self.box[16:24], "little") == self.nonce
+        assert int.from_bytes(self.box[16:24], "little") == self.request_number
         short = int.from_bytes(self.box[8:12], "little")
         full = int.from_bytes(self.box[12:16], "little")
         assert short <= 32768 - 64 and full <= SIZE - 65536
@@ -165,8 +165,10 @@ class Guest:
         )
 
     def _clear(self) -> None:
-        self.nonce += 1
-        self.box[:64] = b"MNB1\x01" + bytes(11) + self.nonce.to_bytes(8, "little") + bytes(40)
+        self.request_number += 1
+        self.box[:64] = (
+            b"MNB1\x01" + bytes(11) + self.request_number.to_bytes(8, "little") + bytes(40)
+        )
 
     def import_(
         self,
@@ -180,7 +182,6 @@ class Guest:
                 "op": "import",
                 "module": module,
                 "path": path,
-                "nonce": self.nonce,
                 "description_limits": dict(DESCRIPTION_LIMITS, **(description_limits or {})),
             }
         )
@@ -197,7 +198,6 @@ class Guest:
         module, _, qualname = name.partition(":")
         self._clear()
         self.message: dict[str, Any] = {
-            "nonce": self.nonce,
             "target": {
                 "module": module,
                 "path": more.pop("path", None),

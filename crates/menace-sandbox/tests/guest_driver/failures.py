@@ -137,7 +137,7 @@ def a_tiny_recursion_limit_does_not_break_the_report() -> None:
     """
     full = result_of(text)
     equal(full["value"]["repr"], "[1, [2, [3]]]")
-    assert full["changed"]["recursion_limit"] is not None
+    assert full["state_changes"]["recursion_limit"] is not None
 
 
 @case
@@ -147,7 +147,7 @@ def a_recursion_limit_set_by_the_import_is_kept_for_the_calls() -> None:
     ) as one:
         full = one.call("m:f")
         equal(full["value"]["value"], 333)
-        equal(full["changed"]["recursion_limit"], None)
+        equal(full["state_changes"]["recursion_limit"], None)
 
 
 @case
@@ -225,11 +225,11 @@ def an_exception_tells_its_bases_and_whether_its_class_is_the_repositorys() -> N
     with guest(text) as one:
         error = one.call("m:f")["exception"]
         equal(error["bases"], ["LookupError", "Exception", "BaseException"])
-        equal(error["own_class"], True)
+        equal(error["in_repository"], True)
         error = one.call("m:hidden")["exception"]
-        equal((error["bases"][0], error["own_class"]), ("m.Mine", True))
+        equal((error["bases"][0], error["in_repository"]), ("m.Mine", True))
         error = one.call("m:theirs")["exception"]
-        equal((error["bases"][0], error["own_class"]), ("ValueError", False))
+        equal((error["bases"][0], error["in_repository"]), ("ValueError", False))
 
 
 @case

@@ -29,7 +29,7 @@ def a_call_finds_its_files_and_the_next_one_does_not() -> None:
         full = one.call("m:f", ["made/deep/in.bin"], files=[["made/deep/in.bin", b"a\0b\xff"]])
         equal(full["value"]["value"], b"a\0b\xff")
         equal(full["fixture_files"], [["made/deep/in.bin", "same"]])
-        equal((full["violations"], full["descriptors_left"], full["notes"]), ([], [], []))
+        equal((full["violations"], full["leaked_descriptors"], full["notes"]), ([], [], []))
         full = one.call("m:f", ["there.txt"], files=[["there.txt", b"new"]])
         equal(full["value"]["value"], b"new")
         for name, state in (("change", "changed"), ("same_size", "changed"), ("remove", "gone")):
@@ -67,7 +67,7 @@ def variables_are_the_calls_alone_and_not_its_doing() -> None:
     with guest(text) as one:
         full = one.call("m:f", environment=given)
         equal(full["value"]["value"], ("t", ["wert\u00e4", True]))
-        equal(full["changed"]["environ"], [])
+        equal(full["state_changes"]["environ"], [])
         equal(one.call("m:below", environment=given)["value"]["value"], "wert\u00e4")
-        equal(one.call("m:change", environment=given)["changed"]["environ"], ["GIVEN"])
+        equal(one.call("m:change", environment=given)["state_changes"]["environ"], ["GIVEN"])
         equal(one.call("m:f")["value"]["value"], ("t", [None, True]))

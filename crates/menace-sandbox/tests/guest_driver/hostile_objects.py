@@ -172,7 +172,7 @@ def the_guests_alarm_handler_survives_the_description() -> None:
     """
     full = result_of(text)
     equal(full["value"]["repr"], "fine")
-    equal(full["changed"]["signals"], [14])
+    equal(full["state_changes"]["signals"], [14])
 
 
 @case

@@ -13,7 +13,7 @@ def an_import_is_reported_in_the_mailbox() -> None:
         equal((full["kind"], full["stage"], full["exception"]), ("returned", "import", None))
         assert one.imported["ok"] is True and one.imported["unforkable_state"] == []
         assert full["wall_ns"] > 0
-        equal(full["descriptors_left"], [])
+        equal(full["leaked_descriptors"], [])
 
 
 @case

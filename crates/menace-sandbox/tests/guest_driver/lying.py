@@ -242,7 +242,7 @@ def the_exit_status_is_known_even_if_children_are_ignored() -> None:
     with guest(text) as one:
         for _ in range(2):
             full = one.call("m:handler")
-            equal((full["value"]["value"], full["changed"]["signals"]), (1, []))
+            equal((full["value"]["value"], full["state_changes"]["signals"]), (1, []))
             one.call_and_kill("m:leave", 5.0)
             equal(one.exited["status"], 3 << 8)
 

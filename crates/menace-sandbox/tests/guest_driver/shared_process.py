@@ -120,7 +120,7 @@ def modules_are_imported_when_their_step_comes() -> None:
         equal(reports[3]["exception"]["type"], "ModuleNotFoundError")
         equal(reports[4]["value"]["value"], placed)
         equal(reports[5]["value"]["repr"], "['bad', 'other', 'bad', 1]")
-        assert full["changed"]["modules"] >= 2, full["changed"]
+        assert full["state_changes"]["modules"] >= 2, full["state_changes"]
 
 
 @case
@@ -296,7 +296,7 @@ def coverage_files_and_defaults_are_those_of_all_steps() -> None:
         equal(reached["m.py"], [5, 6, 8, 9, 13, 14])
         equal(reached["o.py"][-1:], [2])
         equal(full["fixture_files"], [["data.txt", "same"]])
-        equal(full["changed"]["defaults"], ["count.seen"])
+        equal(full["state_changes"]["defaults"], ["count.seen"])
 
 
 @case

@@ -29,9 +29,9 @@ def leftover_threads_are_named() -> None:
     """
     with guest(text) as one:
         began = time.monotonic()
-        equal(one.call("m:f")["threads_left"], ["sleeper"])
-        equal(one.call("m:busy")["threads_left"], ["spinner"])
-        equal(len(one.call("m:raw")["threads_left"]), 1)
+        equal(one.call("m:f")["leaked_threads"], ["sleeper"])
+        equal(one.call("m:busy")["leaked_threads"], ["spinner"])
+        equal(len(one.call("m:raw")["leaked_threads"]), 1)
         assert time.monotonic() - began < 5
 
 
@@ -58,12 +58,12 @@ def leftover_descriptors_are_listed() -> None:
                 return len(kept)
     """
     with guest(text) as one:
-        found = [what for _, what in one.call("m:f")["descriptors_left"]]
+        found = [what for _, what in one.call("m:f")["leaked_descriptors"]]
         equal(sorted(found), sorted([one.home + "/m.py", "pipe", "pipe", "socket"]))
-        equal(one.call("m:none")["descriptors_left"], [])
-        equal(one.call("m:low")["descriptors_left"], [])
+        equal(one.call("m:none")["leaked_descriptors"], [])
+        equal(one.call("m:low")["leaked_descriptors"], [])
         full = one.call("m:flood", rlimits=[[7, 64, 64]])
-        assert len(full["descriptors_left"]) >= 50
+        assert len(full["leaked_descriptors"]) >= 50
 
 
 @case
@@ -83,9 +83,9 @@ def what_instances_and_arguments_hold_is_not_the_sections() -> None:
     """
     with guest(text) as one:
         store = new("m:Store", one.home + "/m.py")
-        equal(one.call("m:Store.read", [], "method", store)["descriptors_left"], [])
-        equal(one.call("m:use", [store])["descriptors_left"], [])
-        left = one.call("m:Store.leak", [], "method", store)["descriptors_left"]
+        equal(one.call("m:Store.read", [], "method", store)["leaked_descriptors"], [])
+        equal(one.call("m:use", [store])["leaked_descriptors"], [])
+        left = one.call("m:Store.leak", [], "method", store)["leaked_descriptors"]
         equal([what for _, what in left], [one.home + "/m.py"])
 
 
@@ -108,7 +108,7 @@ def changes_of_the_process_are_reported() -> None:
             os.environ = {}
     """
     with guest(text) as one:
-        changed = one.call("m:f")["changed"]
+        changed = one.call("m:f")["state_changes"]
         equal(changed["environ"], ["GONE", "NEW"])
         equal((changed["cwd"], changed["recursion_limit"]), ("/", 2345))
         equal((changed["signals"], changed["modules"]), ([10], 1))
@@ -122,9 +122,9 @@ def changes_of_the_process_are_reported() -> None:
             "recursion_limit": None,
             "defaults": [],
         }
-        equal(full["changed"], nothing)
+        equal(full["state_changes"], nothing)
         equal(full["value"]["value"], os.path.realpath(one.home))
-        equal(one.call("m:replaced")["changed"]["environ"], ["os.environ"])
+        equal(one.call("m:replaced")["state_changes"]["environ"], ["os.environ"])
 
 
 @case
@@ -248,7 +248,7 @@ def defaults_that_the_call_changed_are_named() -> None:
     with guest(text) as one:
 
         def changed(name: str, args: Sequence[object] = (), **more: Any) -> list[str]:
-            return one.call("m:" + name, args, **more)["changed"]["defaults"]
+            return one.call("m:" + name, args, **more)["state_changes"]["defaults"]
 
         equal(changed("f", [1]), ["items"])
         equal(changed("named", [1]), ["seen"])

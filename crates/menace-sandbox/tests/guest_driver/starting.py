@@ -153,10 +153,10 @@ def the_work_of_site_is_done_for_the_guest_as_python_does_it() -> None:
                     file.write(text)
             script = SITE_STATE + "\nprint(f(None), end='')"
             expected = subprocess.check_output([python, "-s", "-B", "-c", script]).decode()
-            setup: dict[str, Any] = {"executable": python, "environment": environment}
+            setup: dict[str, Any] = {"sys_executable": python, "venv_dir": environment}
             base = os.path.realpath(python)
-            for trusts_site in (False, True):
-                setup.update(start=["-s", "-S", "-B"], trusts_site=trusts_site)
+            for excludes in (False, True):
+                setup.update(start=["-s", "-S", "-B"], site_excludes_repository=excludes)
                 with Guest(base, {"m.py": SITE_STATE}, "m", **setup) as one:
                     equal(one.call("m:f", [one.home])["value"]["value"], expected)
 

@@ -140,7 +140,7 @@ def value(full: Report) -> Any:
 
 def quiet(full: Report) -> None:
     """Nothing of the harness's is left or noted."""
-    left = (full["threads_left"], full["descriptors_left"], full["notes"], full["violations"])
+    left = (full["leaked_threads"], full["leaked_descriptors"], full["notes"], full["violations"])
     equal(left, ([], [], [], []))
 
 

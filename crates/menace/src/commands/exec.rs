@@ -318,7 +318,7 @@ impl ExecCommand {
         let outcome = backend
             .open_session(&spec)
             .and_then(|mut session| session.run(&call))
-            .or_else(SandboxError::into_outcome)
+            .or_else(SandboxError::lost_to_crash)
             .map_err(command_error)?;
         self.warn(&call.conditions, &outcome);
         self.print(header, &outcome)

@@ -228,8 +228,8 @@ impl CheckoutSuite {
         if said.contains(&self.secret) {
             return Some(format!("the secret is in the output: {}", shown()));
         }
-        if let Some(mark) = find_control_character(&output) {
-            return Some(format!("{mark:?} is in the output: {}", shown()));
+        if let Some((mark, place)) = find_control_character(&output) {
+            return Some(format!("{mark:?} is in the output: {place:?}: {}", shown()));
         }
         if row.says.as_ref().is_some_and(|text| !said.contains(text)) {
             return Some(format!("it does not say {:?}: {}", row.says, shown()));
@@ -239,8 +239,8 @@ impl CheckoutSuite {
         }
         for name in &row.clean {
             let written = fs::read(place.path().join(name)).expect("it was written");
-            if let Some(mark) = find_control_character(&written) {
-                return Some(format!("{mark:?} is in `{name}`"));
+            if let Some((mark, place)) = find_control_character(&written) {
+                return Some(format!("{mark:?} is in `{name}`: {place:?}"));
             }
         }
         if snapshot_files(outside.path()) != before {
@@ -442,9 +442,17 @@ fn remove_own_styles(output: &[u8]) -> Vec<u8> {
     let is_own = |inner: &[u8], end: u8| {
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u8>().ok();
         match end {
-            b'm' => inner.split(|byte| *byte == b';').all(|part| {
-                part.is_empty() || matches!(number(part), Some(0..=4 | 22..=24 | 30..=39 | 90..=97))
-            }),
+            b'm' => {
+                // Colours by number: of tables.
+                let inner = inner.strip_prefix(b"38;5;").unwrap_or(inner);
+                inner.split(|byte| *byte == b';').all(|part| {
+                    part.is_empty()
+                        || matches!(
+                            number(part),
+                            Some(0..=4 | 9..=15 | 22..=24 | 30..=39 | 90..=97)
+                        )
+                })
+            }
             // Progress: upwards, and the rest of a line or screen is cleared.
             b'A' => number(inner).is_some(),
             b'K' => matches!(inner, b"" | b"2"),
@@ -471,11 +479,13 @@ fn remove_own_styles(output: &[u8]) -> Vec<u8> {
     plain
 }
 
-fn find_control_character(output: &[u8]) -> Option<char> {
+/// A character that draws over others, and what follows it.
+fn find_control_character(output: &[u8]) -> Option<(char, String)> {
     let text = String::from_utf8_lossy(output);
-    text.chars().find(|character| {
+    let (at, mark) = text.char_indices().find(|(_, character)| {
         character.is_control() && !matches!(character, '\n' | '\t') || MARKS.contains(character)
-    })
+    })?;
+    Some((mark, text[at..].chars().take(40).collect()))
 }
 
 #[test]
@@ -483,6 +493,7 @@ fn only_styles_of_menace_itself_are_removed() {
     for (shown, plain) in [
         ("\x1b[1;31mred\x1b[0m\x1b[m\r\n", "red\n"),
         ("\x1b[2K\x1b[1A\x1b[?25lx", "x"),
+        ("\x1b[38;5;9mred\x1b[39m", "red"),
         ("\x1b[8mhidden", "\x1b[8mhidden"),
         ("\x1b[1;5mblinking", "\x1b[1;5mblinking"),
         ("\x1b[2Jcleared", "\x1b[2Jcleared"),

@@ -13,8 +13,8 @@ use nix::unistd::Pid;
 use super::{RunningCall, SandboxInit};
 use crate::confine::SyscallResponse;
 use crate::fault::{FaultSupport, InjectedFault};
+use crate::init::fault_window::FaultWindowWatch;
 use crate::init::mailbox::ReportMailbox;
-use crate::init::section_watch::SectionWatch;
 use crate::init::zygote::is_readable;
 use crate::init::{InitError, InitErrorContext};
 use crate::wire::harness::{self, FromHarnessMessage};
@@ -207,9 +207,9 @@ impl SandboxInit<'_> {
     pub(super) fn answer_syscall(&mut self) {
         let Some(handler) = &mut self.zygote.notify_handler else { return };
         let Ok(Some(notice)) = handler.listener.next_notification() else { return };
-        let section_runs = self.faults.has_active()
-            && observe_section(&mut self.running.section, &mut self.output.mailbox);
-        if section_runs
+        let is_window_open = self.faults.has_active()
+            && observe_fault_window(&mut self.running.fault_window, &mut self.output.mailbox);
+        if is_window_open
             && handler.supervisor.may_inject_fault(&notice)
             && let Some(injected) = self.faults.inject(&notice)
         {
@@ -219,7 +219,7 @@ impl SandboxInit<'_> {
                 InjectedFault::Delay(time) => {
                     self.running.delayed_syscalls.push((Instant::now() + time, notice));
                 }
-                InjectedFault::Kill => self.stop_early(),
+                InjectedFault::Kill => self.kill_early(),
             }
             return;
         }
@@ -244,13 +244,13 @@ impl RunningCall {
     }
 }
 
-/// Whether the section itself runs.
-fn observe_section(section: &mut SectionWatch, mailbox: &mut ReportMailbox) -> bool {
-    let (section_runs, end) = section.observe(mailbox.section_mark());
+/// Whether faults may be injected: the section itself runs.
+fn observe_fault_window(window: &mut FaultWindowWatch, mailbox: &mut ReportMailbox) -> bool {
+    let (is_window_open, end) = window.observe(mailbox.fault_window());
     if let Some(end) = end {
         mailbox.mark_end_seen(end);
     }
-    section_runs
+    is_window_open
 }
 
 /// Effects of faults beyond failing system calls: ends of delays, pauses, kills by time.
@@ -266,22 +266,22 @@ impl SandboxInit<'_> {
     pub(super) fn end_faults(&mut self, report: &mut InitReport) {
         let mailbox = &self.output.mailbox;
         if self.faults.has_active()
-            && self.running.section.is_forged(mailbox.section_mark(), mailbox.has_report())
+            && self.running.fault_window.is_forged(mailbox.fault_window(), mailbox.has_report())
         {
-            let detail = "it changed the mark by which faults are injected".to_owned();
+            let detail = "it changed the number by which faults are injected".to_owned();
             self.running.record_violation(FORGED_REPORT, detail);
         }
         report.fault_stats = self.faults.end_call();
         self.running.delayed_syscalls.clear();
         self.running.pid = None;
-        if std::mem::take(&mut self.running.stopped_early) {
+        if std::mem::take(&mut self.running.killed_early) {
             report.killed = Some(KillReason::EarlyKill);
         }
     }
 
-    pub(super) fn stop_early(&mut self) {
+    pub(super) fn kill_early(&mut self) {
         if let Some(pid) = self.running.pid {
-            self.running.stopped_early = true;
+            self.running.killed_early = true;
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }
@@ -301,18 +301,19 @@ impl SandboxInit<'_> {
                 waits
             });
         }
-        let section_runs = observe_section(&mut self.running.section, &mut self.output.mailbox);
-        if self.faults.should_kill(now, section_runs) {
-            self.stop_early();
+        let is_window_open =
+            observe_fault_window(&mut self.running.fault_window, &mut self.output.mailbox);
+        if self.faults.should_kill(now, is_window_open) {
+            self.kill_early();
         }
         if let Some(stop) = self.faults.toggle_pause_if_due(now) {
-            self.set_call_paused(stop);
+            self.set_call_stopped(stop);
         }
     }
 
     /// Stops all processes of the call, or lets them continue.
-    pub(super) fn set_call_paused(&mut self, stop: bool) {
-        self.running.paused = stop;
+    pub(super) fn set_call_stopped(&mut self, stop: bool) {
+        self.running.is_stopped = stop;
         let signal = if stop { Signal::SIGSTOP } else { Signal::SIGCONT };
         for pid in self.process_scope.other_pids(self.zygote.pid) {
             let _ = kill(Pid::from_raw(pid), signal);

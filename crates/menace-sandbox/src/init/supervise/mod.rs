@@ -23,11 +23,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use super::fault_window::FaultWindowWatch;
 use super::layer::WritableLayer;
 use super::limits::LimitEnforcer;
 use super::mailbox::ReportMailbox;
 use super::processes::{self, ProcessScope};
-use super::section_watch::SectionWatch;
 use super::stack_sampler::StackSampler;
 use super::streams::OutputStream;
 use super::zygote::Zygote;
@@ -82,15 +82,15 @@ pub(crate) struct RunningCall {
     /// The part of the request that is still to be sent to that process.
     unsent_request: VecDeque<u8>,
     /// Whether init has stopped the call's processes, for a processor share or a pause.
-    paused: bool,
+    is_stopped: bool,
     /// Whether a fault has killed the call.
-    stopped_early: bool,
+    killed_early: bool,
     /// Delayed system calls, each with the end of its delay.
     delayed_syscalls: Vec<(Instant, SyscallNotification)>,
     /// Also those of processes that the import left, since the end of the call before.
     violations: Vec<PolicyViolation>,
     unlisted_violations: u64,
-    section: SectionWatch,
+    fault_window: FaultWindowWatch,
 }
 
 impl SandboxInit<'_> {

@@ -12,9 +12,9 @@ use super::events::{GuestEvent, WaitConditions};
 use super::{
     MAX_NAMED_PROCESSES, SandboxInit, ZYGOTE_REPLY_TIMEOUT, compute_deadline, duration_to_ns, reap,
 };
+use crate::init::fault_window::FaultWindowWatch;
 use crate::init::limits::{MONITOR_INTERVAL, needs_monitor};
 use crate::init::processes::{self, ProcessEnd, ProcessScope};
-use crate::init::section_watch::SectionWatch;
 use crate::init::{InitError, InitErrorContext, mappings};
 use crate::wire::channel;
 use crate::wire::harness::{self, FromHarnessMessage};
@@ -199,7 +199,7 @@ impl SandboxInit<'_> {
         };
         let timeout = Duration::from_millis(request.limits.timeout_ms);
         self.faults.begin_call(&request.conditions, self.fault_support(), request.seed, timeout);
-        self.running.section = SectionWatch::new(&request.conditions);
+        self.running.fault_window = FaultWindowWatch::new(&request.conditions);
         self.running.pid = Some(pid);
         self.running.unsent_request =
             harness::encode_frame(&request.body).unwrap_or_default().into();
@@ -230,8 +230,8 @@ impl SandboxInit<'_> {
         }
     }
 
-    /// Reads from the kernel how the call ended, then has the zygote reap it. The import's code may
-    /// run in the zygote, in a thread say: what the zygote says may be more exact, but must agree.
+    /// Reads from the kernel how the call ended, then has the zygote reap it. Code of the import
+    /// may run in the zygote, in a thread say: what the zygote says must agree.
     fn collect_end(&mut self, pid: i32, report: &mut InitReport) -> Result<Option<i64>, InitError> {
         let end = ProcessEnd::read(pid);
         let reaped = if harness::send(&self.zygote.control, &harness::encode_reap(pid)).is_ok() {
@@ -369,11 +369,11 @@ impl SandboxInit<'_> {
             };
             let Some(why) = why else {
                 if let Some(throttle) = &mut throttle
-                    && !self.faults.is_paused()
+                    && !self.faults.is_in_cpu_pause()
                     && let Some(stop) =
                         throttle.update(self.limit_enforcer.cpu_ns(), Instant::now())
                 {
-                    self.set_call_paused(stop);
+                    self.set_call_stopped(stop);
                 }
                 continue;
             };
@@ -386,8 +386,8 @@ impl SandboxInit<'_> {
             if matches!(why, KillReason::Deadline | KillReason::Cpu)
                 && !self.output.mailbox.has_report()
             {
-                if self.running.paused {
-                    self.set_call_paused(false);
+                if self.running.is_stopped {
+                    self.set_call_stopped(false);
                 }
                 self.output.stack_sampler.sample(pid);
                 // The process continued while its stack was sampled, but its time was over.
@@ -466,10 +466,10 @@ impl SandboxInit<'_> {
     pub(super) fn begin_report(&mut self, request: &InitRequest) -> Result<InitReport, InitError> {
         let limits = &request.limits;
         self.output.mailbox.take();
-        self.output.mailbox.mark_running(request.nonce);
+        self.output.mailbox.mark_running(request.request_number);
         self.begin_streams(limits.output_bytes);
         self.output.stack_sampler.begin();
-        self.running.paused = false;
+        self.running.is_stopped = false;
         self.layer.apply_limits(limits)?;
         let mut enforced_by = self.limit_enforcer.list_mechanisms(limits, &self.layer);
         // This backend cannot pass GPUs on.
@@ -510,10 +510,10 @@ impl SandboxInit<'_> {
             self.output.mailbox.discard_report();
         }
         let content = self.output.mailbox.take();
-        (report.report_state, report.mailbox_nonce, report.mailbox) =
-            (content.report_state, content.nonce, content.report);
+        (report.report_state, report.mailbox_request_number, report.mailbox) =
+            (content.report_state, content.request_number, content.report);
         report.reported_violations = content.violations;
-        report.unlisted_reports = u64::from(content.unlisted);
+        report.unlisted_reported_violations = u64::from(content.unlisted);
         report.steps = content.steps;
         let used = self.layer.collect_changes();
         report.disk_full = used.is_full && limits.disk_bytes.is_some();

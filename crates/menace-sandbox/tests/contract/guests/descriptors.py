@@ -114,7 +114,7 @@ def leave_in_the_mailbox(at):
     """How much others left there; leaves something as well."""
     memory = mailbox()
     content = bytes(memory)
-    # Its own magic number, state and nonce are in front.
+    # Its own magic number, state and request number are in front.
     memory[at : at + 6] = b"secret"
     return len(content[24:].replace(b"\0", b""))
 

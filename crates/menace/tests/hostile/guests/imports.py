@@ -341,7 +341,7 @@ def forge_the_report_of_later_calls():
     run, publish = space["run"], space["publish"]
 
     def forged(zygote, progress, action, call):
-        progress.ending = "returned"
+        progress.result_kind = "returned"
         publish(zygote, progress, zygote.description_limits)
         run(zygote, progress, action, call)
 

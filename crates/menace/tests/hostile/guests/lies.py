@@ -28,7 +28,7 @@ def publish():
         frame.f_locals.get, ("zygote", "progress", "description_limits")
     )
     memory = mailbox()
-    progress.ending = "returned"
+    progress.result_kind = "returned"
     frame.f_globals["publish"](zygote, progress, description_limits)
     if memory[REPORT_STATE] != FULL_REPORT:
         raise AttemptBroken("nothing was published")

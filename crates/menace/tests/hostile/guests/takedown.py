@@ -211,6 +211,14 @@ def return_a_deep_value():
     return deep
 
 
+def return_deep_dictionaries():
+    """Dictionaries in each other, each of which takes three levels when it is written."""
+    deep = 1
+    for _ in range(40):
+        deep = {0: deep}
+    return deep
+
+
 def return_a_value_in_itself():
     """A list that holds itself, under many names."""
     inner = []
