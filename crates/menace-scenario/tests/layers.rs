@@ -5,9 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ALLOWED_USES: [(&str, &[&str]); 6] = [
+const ALLOWED_USES: [(&str, &[&str]); 7] = [
     ("config", &[]),
-    ("input", &["config"]),
+    ("regex", &[]),
+    ("input", &["config", "regex"]),
     ("preset", &["config", "input"]),
     ("judge", &["input"]),
     ("explore", &["input", "judge"]),

@@ -39,7 +39,7 @@ mod tests;
 use menace_model::{Call, CallFixtures, InputIntent, Value};
 
 pub(crate) use generator::MAX_PLAUSIBLE_COUNT;
-pub use generator::{InputGenerator, InputSettings, InputStream};
+pub use generator::{GrowingInput, InputGenerator, InputSettings, InputStream};
 pub use hostile::{INJECTION_MARKER, ThreatIntensity};
 pub use learn::LearnedHints;
 pub use menace_model::InputStrategy;

@@ -2,14 +2,18 @@
 //! source.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use menace_model::{
-    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PyReference, Section, SectionHints,
-    SectionId, TypeExpr,
+    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PatternUse, PyReference, Section,
+    SectionHints, SectionId, TypeExpr,
 };
 
 use super::name_topics::split_words;
+use crate::regex::{self, AttackText};
+
+/// Regular expressions that are kept for one module.
+const MAX_PATTERNS_PER_MODULE: usize = 400;
 
 /// A section and its hints.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +38,10 @@ pub struct RepositoryFacts<'a> {
     by_base: HashMap<&'a str, Vec<&'a str>>,
     /// Classes by their members.
     by_member: HashMap<&'a str, Vec<&'a str>>,
+    /// Regular expressions by module.
+    patterns: HashMap<&'a str, Vec<&'a PatternUse>>,
+    /// Attacks on the patterns that were analysed so far.
+    attacks: Mutex<HashMap<PatternUse, Arc<[AttackText]>>>,
 }
 
 impl<'a> RepositoryFacts<'a> {
@@ -67,6 +75,8 @@ impl<'a> RepositoryFacts<'a> {
             by_words,
             by_base,
             by_member,
+            patterns: HashMap::new(),
+            attacks: Mutex::default(),
         }
     }
 
@@ -90,6 +100,28 @@ impl<'a> RepositoryFacts<'a> {
         self.by_name.insert(format!("{module}.{qualname}"), context);
         self.by_id.insert(&section.id, context);
         self.modules.insert(module);
+        let patterns = self.patterns.entry(module).or_default();
+        for used in &hints.literals.pattern_uses {
+            if patterns.len() < MAX_PATTERNS_PER_MODULE && !patterns.contains(&used) {
+                patterns.push(used);
+            }
+        }
+    }
+
+    /// The regular expressions of all sections of a module.
+    pub(crate) fn module_patterns(&self, module: &str) -> &[&'a PatternUse] {
+        self.patterns.get(module).map_or(&[], Vec::as_slice)
+    }
+
+    /// Attacks on a pattern, which is analysed once.
+    pub(crate) fn pattern_attacks(&self, used: &PatternUse) -> Arc<[AttackText]> {
+        let known = || self.attacks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(attacks) = known().get(used) {
+            return Arc::clone(attacks);
+        }
+        let attacks: Arc<[AttackText]> = regex::find_attacks(used).into();
+        known().insert(used.clone(), Arc::clone(&attacks));
+        attacks
     }
 
     pub(crate) fn class(&self, dotted: &str) -> Option<&'a ClassInfo> {

@@ -483,6 +483,58 @@ fn patterns_of_the_source_get_near_matches() {
     assert!(hostile(&mut fixture, 1.0).iter().any(is_searched));
 }
 
+fn pattern_use(pattern: &str) -> menace_model::PatternUse {
+    menace_model::PatternUse {
+        pattern: pattern.to_owned(),
+        flags: 0,
+        is_bytes: false,
+        method: menace_model::PatternMethod::Search,
+    }
+}
+
+#[test]
+fn attack_texts_stand_in_every_place_for_a_text() {
+    let mut fixture = InputsFixture {
+        classes: classes("Lexer", "plain", &["text: str"]),
+        ..InputsFixture::default()
+    };
+    fixture.hints.literals.pattern_uses = vec![pattern_use("k=,*,*;")];
+    fixture.hints.literals.strings = vec!["x-key".to_owned()];
+    let grown = |fixture: &InputsFixture, param: &str| -> Vec<Value> {
+        let inputs =
+            fixture.with_generator(&[param], |generator| generator.growing_inputs(Seed(1)));
+        inputs.iter().map(|input| input.at_size(100).args.remove(0)).collect()
+    };
+    let in_value = |values: &[Value], wanted: &str| {
+        values.iter().any(|value| {
+            let text = format!("{value:?}");
+            text.contains(wanted) && text.contains("times: 100")
+        })
+    };
+    assert!(in_value(&grown(&fixture, "line: str"), "\"k=\""));
+    assert!(in_value(&grown(&fixture, "line: bytes"), "Bytes([107, 61])"));
+    assert!(in_value(&grown(&fixture, "headers: dict[str, str]"), "x-key"));
+    assert!(in_value(&grown(&fixture, "lexer: m.Lexer"), "New"));
+    fixture.hints.literals.pattern_uses = vec![pattern_use("k=,+;")];
+    assert_eq!(grown(&fixture, "line: str"), []);
+}
+
+#[test]
+fn attack_texts_come_after_the_beginning_of_an_example() {
+    let mut fixture = InputsFixture::default();
+    fixture.hints = hints_with_uses(
+        "line",
+        &serde_json::json!([{"method_with": {"name": "startswith", "argument": "'bytes='"}}]),
+    );
+    fixture.hints.literals.pattern_uses = vec![pattern_use("^=?,*,*;")];
+    let inputs =
+        fixture.with_generator(&["line: str"], |generator| generator.growing_inputs(Seed(1)));
+    let texts: Vec<String> =
+        inputs.iter().map(|input| format!("{:?}", input.at_size(10).args[0])).collect();
+    assert!(texts.iter().any(|text| text.contains("bytes=")), "{texts:?}");
+    assert!(inputs.len() <= 16);
+}
+
 #[test]
 fn a_generic_class_is_constructed_with_its_type_arguments() {
     let params = ["label: K", "items: list[V]", "size: V"];
