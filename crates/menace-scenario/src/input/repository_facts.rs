@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use menace_model::{
-    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PatternUse, PyReference, Section,
-    SectionHints, SectionId, TypeExpr,
+    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PatternMethod, PatternUse, PyReference,
+    Section, SectionHints, SectionId, TypeExpr,
 };
 
 use super::name_topics::split_words;
 use crate::regex::{self, AttackText};
 
 /// Regular expressions that are kept for one module.
-const MAX_PATTERNS_PER_MODULE: usize = 400;
+const MAX_PATTERNS_PER_MODULE: usize = 1_000;
 
 /// A section and its hints.
 #[derive(Debug, Clone, Copy)]
@@ -102,15 +102,34 @@ impl<'a> RepositoryFacts<'a> {
         self.modules.insert(module);
         let patterns = self.patterns.entry(module).or_default();
         for used in &hints.literals.pattern_uses {
-            if patterns.len() < MAX_PATTERNS_PER_MODULE && !patterns.contains(&used) {
+            if patterns.len() < MAX_PATTERNS_PER_MODULE {
                 patterns.push(used);
             }
         }
     }
 
-    /// The regular expressions of all sections of a module.
-    pub(crate) fn module_patterns(&self, module: &str) -> &[&'a PatternUse] {
-        self.patterns.get(module).map_or(&[], Vec::as_slice)
+    /// The regular expressions of all sections of a module; of one without any, those of its
+    /// package.
+    pub(crate) fn module_patterns(&self, module: &str) -> Vec<&'a PatternUse> {
+        let of_module = |module: &str| self.patterns.get(module).cloned().unwrap_or_default();
+        let mut patterns = of_module(module);
+        if patterns.is_empty() {
+            let is_package =
+                |package: &str| self.modules.iter().any(|name| is_submodule(name, package));
+            let parent = module.rsplit_once('.').map(|(package, _)| package);
+            let package = Some(module).filter(|module| is_package(module)).or(parent);
+            let modules = self
+                .modules
+                .iter()
+                .filter(|name| package.is_some_and(|package| is_submodule(name, package)));
+            patterns = modules.flat_map(|module| of_module(module)).collect();
+            patterns.truncate(MAX_PATTERNS_PER_MODULE);
+        }
+        let has_method = |one: &PatternUse| one.method != PatternMethod::Unknown;
+        let known: HashSet<&str> =
+            patterns.iter().filter(|one| has_method(one)).map(|one| one.pattern.as_str()).collect();
+        patterns.retain(|one| has_method(one) || !known.contains(one.pattern.as_str()));
+        patterns
     }
 
     /// Attacks on a pattern, which is analysed once.
@@ -285,6 +304,10 @@ fn called_names(context: SectionContext<'_>) -> Vec<String> {
     let others = context.section.calls.iter().map(|call| call.target.clone());
     let own = context.hints.callees.iter().map(|name| format!("{}.{name}", context.module));
     others.chain(own).collect()
+}
+
+fn is_submodule(module: &str, package: &str) -> bool {
+    module.strip_prefix(package).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The module and qualified name of a dotted name outside of the repository.

@@ -521,11 +521,11 @@ fn attack_texts_stand_in_every_place_for_a_text() {
 
 #[test]
 fn attack_texts_come_after_the_beginning_of_an_example() {
-    let mut fixture = InputsFixture::default();
-    fixture.hints = hints_with_uses(
+    let hints = hints_with_uses(
         "line",
         &serde_json::json!([{"method_with": {"name": "startswith", "argument": "'bytes='"}}]),
     );
+    let mut fixture = InputsFixture { hints, ..InputsFixture::default() };
     fixture.hints.literals.pattern_uses = vec![pattern_use("^=?,*,*;")];
     let inputs =
         fixture.with_generator(&["line: str"], |generator| generator.growing_inputs(Seed(1)));

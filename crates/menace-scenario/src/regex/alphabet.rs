@@ -84,7 +84,9 @@ impl Alphabet {
         let words = classes.len().div_ceil(64);
         let mut class_sets = vec![ClassSet { bits: vec![0; words] }; sets.len()];
         for (class, (_, members)) in classes.iter().enumerate() {
-            members.iter().for_each(|member| class_sets[*member].insert(class));
+            for member in members {
+                class_sets[*member].insert(class);
+            }
         }
         Some(Self {
             examples: classes.into_iter().map(|(example, _)| example).collect(),

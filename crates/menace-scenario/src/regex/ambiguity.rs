@@ -92,7 +92,9 @@ impl Components {
                     let start = waiting.iter().rposition(|one| *one == state).unwrap_or(0);
                     let mut states = waiting.split_off(start);
                     states.sort_unstable();
-                    states.iter().for_each(|one| of_state[*one] = members.len());
+                    for one in &states {
+                        of_state[*one] = members.len();
+                    }
                     has_loop.push(states.len() > 1 || targets.contains(&state));
                     members.push(states);
                 }
@@ -326,7 +328,9 @@ impl Search<'_> {
         let classes = |component: usize| {
             let mut all = self.automaton.alphabet.no_classes();
             let members = &self.components.members[component];
-            members.iter().for_each(|state| all.add_all(self.automaton.classes(*state)));
+            for state in members {
+                all.add_all(self.automaton.classes(*state));
+            }
             all
         };
         let common = classes(one).intersection(&classes(other));

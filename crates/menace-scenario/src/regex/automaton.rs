@@ -391,7 +391,7 @@ fn has_loop(node: &Node) -> bool {
 fn with_readable_start(node: Node, searches: bool) -> Node {
     let preceded_by = |set: CharSet| {
         let mut ways = vec![Node::TextStart];
-        ways.extend(searches.then(|| Node::Chars(set)));
+        ways.extend(searches.then_some(Node::Chars(set)));
         Node::Choice(ways)
     };
     match node {

@@ -46,6 +46,7 @@ pub struct AttackText {
 
 /// The flags of `re` that change the syntax or the characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own in Python")]
 struct RegexFlags {
     ignores_case: bool,
     is_multi_line: bool,

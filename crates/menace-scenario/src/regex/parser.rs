@@ -294,13 +294,13 @@ impl PatternReader<'_> {
             'b' => Node::WordBoundary { word_chars: charset::word_chars(self.is_ascii()) },
             'B' => Node::NoWordBoundary,
             '1'..='9' => return self.read_back_reference(char),
-            _ => match self.class_of_escape(char) {
-                Some(set) => Node::Chars(set),
-                None => {
-                    let code = self.read_escaped_char(char)?;
-                    self.chars_node(CharSet::from_char(code))
+            _ => {
+                if let Some(set) = self.class_of_escape(char) {
+                    return Some(Node::Chars(set));
                 }
-            },
+                let code = self.read_escaped_char(char)?;
+                self.chars_node(CharSet::from_char(code))
+            }
         })
     }
 

@@ -19,7 +19,7 @@ use crate::regex::{AttackGrowth, AttackText};
 
 /// Patterns that are analysed for one section: its own, and others of its module.
 const MAX_OWN_PATTERNS: usize = 40;
-const MAX_MODULE_PATTERNS: usize = 120;
+const MAX_MODULE_PATTERNS: usize = 1_000;
 /// Texts that are tried for one section: of its own patterns, and of others of its module.
 const MAX_OWN_ATTACKS: usize = 6;
 const MAX_MODULE_ATTACKS: usize = 3;
@@ -138,7 +138,8 @@ impl InputGenerator<'_> {
         }
         own.truncate(MAX_OWN_PATTERNS);
         let of_module = self.facts.module_patterns(self.context.module);
-        let others = of_module.iter().copied().filter(|used| !own.contains(used));
+        let is_own = |used: &&PatternUse| own.iter().any(|known| known.pattern == used.pattern);
+        let others = of_module.into_iter().filter(|used| !is_own(used));
         let others: Vec<&PatternUse> = others.take(MAX_MODULE_PATTERNS).collect();
         let mut attacks = self.best_attacks(own.iter(), MAX_OWN_ATTACKS, &is_wanted);
         let max = attacks.len() + MAX_MODULE_ATTACKS;
@@ -300,7 +301,9 @@ fn fill_placeholder(value: &mut Value, attack: &AttackText, times: u64) {
             *value = attack_value(attack, times, |text| Value::Bytes(to_bytes(text)));
         }
         Value::List(items) | Value::Tuple(items) | Value::Set(items) | Value::Yields(items) => {
-            items.iter_mut().for_each(|item| fill_placeholder(item, attack, times));
+            for item in items {
+                fill_placeholder(item, attack, times);
+            }
         }
         Value::Dict(pairs) => {
             for (key, value) in pairs {

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 
 use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Operator};
+use ruff_text_size::Ranged;
 
 use super::scopes::{Binding, ModuleScopes, ScopeId, Scoped, display_elements};
 
@@ -78,7 +79,16 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         match expr {
             Expr::Name(name) => {
                 let bindings = self.module.lookup(name.id.as_str(), scope);
-                self.resolve_bindings(scoped, bindings, depth, found);
+                // In its own scope, a name has the values that were assigned before.
+                let is_earlier = |binding: &&Binding<'a>| match binding {
+                    Binding::Value(value) | Binding::Added(value) => {
+                        value.scope != scope || value.expr.end() <= expr.start()
+                    }
+                    _ => true,
+                };
+                let earlier: Vec<Binding<'a>> =
+                    bindings.iter().filter(is_earlier).cloned().collect();
+                self.resolve_bindings(scoped, &earlier, depth, found);
             }
             Expr::Attribute(attribute) => {
                 let bindings = self.module.attribute(attribute, scope);
@@ -98,7 +108,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                 let mut bases = Vec::new();
                 self.resolve_into(inner(&subscript.value), depth + 1, &mut bases);
                 for base in bases {
-                    for element in self.subscript(base, &subscript.slice) {
+                    for element in Self::subscript(base, &subscript.slice) {
                         self.resolve_into(element, depth + 1, found);
                     }
                 }
@@ -121,6 +131,9 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         if is_own {
             found.push(scoped);
         }
+        if bindings.iter().any(|binding| matches!(binding, Binding::Added(_))) {
+            return;
+        }
         for binding in bindings {
             match binding {
                 Binding::Value(value) => self.resolve_into(*value, depth + 1, found),
@@ -134,7 +147,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         }
     }
 
-    fn subscript(&self, base: Scoped<'a>, index: &Expr) -> Vec<Scoped<'a>> {
+    fn subscript(base: Scoped<'a>, index: &Expr) -> Vec<Scoped<'a>> {
         let scoped = |expr: &'a Expr| Scoped { expr, scope: base.scope };
         if let Some(elements) = display_elements(base.expr) {
             let chosen = integer(index).map(|index| elements.get(index).into_iter().collect());
@@ -221,10 +234,8 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                 let mut tables = Vec::new();
                 self.resolve_into(scoped(&method.value), depth + 1, &mut tables);
                 let (takes_values, path) = match (method.attr.as_str(), path) {
-                    ("items", [0, path @ ..]) => (false, path),
-                    ("items", [_, path @ ..]) => (true, path),
-                    ("values", path) => (true, path),
-                    ("keys", path) => (false, path),
+                    ("items", [0, path @ ..]) | ("keys", path) => (false, path),
+                    ("items", [_, path @ ..]) | ("values", path) => (true, path),
                     _ => return,
                 };
                 for table in tables {
@@ -393,7 +404,9 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
             && let Some(text) = call.arguments.args.first()
         {
             let mut texts = self.fold(inner(text), depth + 1);
-            texts.iter_mut().for_each(|one| one.text = escape(&one.text));
+            for one in &mut texts {
+                one.text = escape(&one.text);
+            }
             return texts;
         }
         let arguments = &*call.arguments.args;
@@ -424,13 +437,20 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                     .flat_map(|text| self.format_braces(text, call, scope, depth))
                     .collect();
             }
-            ("encode", _) => on.iter_mut().for_each(|one| one.is_bytes = true),
-            ("decode", _) => on.iter_mut().for_each(|one| one.is_bytes = false),
-            ("strip", []) => {
-                on.iter_mut().for_each(|one| one.text = one.text.trim().to_owned());
+            ("encode" | "decode", _) => {
+                for one in &mut on {
+                    one.is_bytes = method.attr.as_str() == "encode";
+                }
             }
-            ("lower", []) => on.iter_mut().for_each(|one| one.text = one.text.to_lowercase()),
-            ("upper", []) => on.iter_mut().for_each(|one| one.text = one.text.to_uppercase()),
+            ("strip" | "lower" | "upper", []) => {
+                for one in &mut on {
+                    one.text = match method.attr.as_str() {
+                        "strip" => one.text.trim().to_owned(),
+                        "lower" => one.text.to_lowercase(),
+                        _ => one.text.to_uppercase(),
+                    };
+                }
+            }
             ("replace", [old, new, ..]) => {
                 let text = |expr| self.fold(inner(expr), depth + 1).into_iter().next();
                 let old = text(old).map(|old| old.text).filter(|old| !old.is_empty());

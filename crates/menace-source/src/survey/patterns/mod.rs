@@ -17,7 +17,7 @@ use fold::{ConstantFolder, FoldedText};
 use scopes::{Binding, ModuleScopes, ScopeId, ScopeKind, Scoped};
 
 /// The most patterns of one section, and of the module itself.
-const MAX_PATTERNS_PER_SECTION: usize = 200;
+const MAX_PATTERNS_PER_SECTION: usize = 1_000;
 const MAX_PATTERN_CHARS: usize = 10_000;
 /// How often a pattern is passed on.
 const MAX_PASSED_ON: usize = 3;
@@ -42,7 +42,7 @@ pub(super) fn section_patterns(
         .filter(|(_, section)| section.kind != SectionKind::Module)
         .map(|(index, section)| (section.start_line, index))
         .collect();
-    for (scope, used) in uses {
+    for (scope, pattern_use) in uses {
         let mut is_inside = false;
         let mut at = Some(scope);
         while let Some(id) = at {
@@ -50,22 +50,22 @@ pub(super) fn section_patterns(
             if around.kind == ScopeKind::Function {
                 let line = lines.line_index(around.start).get() as u32;
                 if let Some(section) = by_line.get(&line) {
-                    add_pattern(&mut found[*section], &used);
+                    add_pattern(&mut found[*section], &pattern_use);
                     is_inside = true;
                 }
             }
             at = around.parent;
         }
         if let (false, Some(of_module)) = (is_inside, of_module) {
-            add_pattern(&mut found[of_module], &used);
+            add_pattern(&mut found[of_module], &pattern_use);
         }
     }
     if let Some(of_module) = of_module {
         let known: FxHashSet<String> =
-            found.iter().flatten().map(|used| used.pattern.clone()).collect();
-        for used in finder.likely_patterns() {
-            if !known.contains(&used.pattern) {
-                add_pattern(&mut found[of_module], &used);
+            found.iter().flatten().map(|one| one.pattern.clone()).collect();
+        for pattern_use in finder.likely_patterns() {
+            if !known.contains(&pattern_use.pattern) {
+                add_pattern(&mut found[of_module], &pattern_use);
             }
         }
     }
@@ -74,18 +74,21 @@ pub(super) fn section_patterns(
 
 /// Keeps one use of a pattern by the same method; a compiled pattern whose method is known is not
 /// listed once more.
-fn add_pattern(uses: &mut Vec<PatternUse>, used: &PatternUse) {
-    let is_same = |known: &PatternUse| known.pattern == used.pattern && known.flags == used.flags;
-    if used.pattern.len() > MAX_PATTERN_CHARS {
+fn add_pattern(uses: &mut Vec<PatternUse>, pattern_use: &PatternUse) {
+    let is_same = |known: &PatternUse| {
+        known.pattern == pattern_use.pattern && known.flags == pattern_use.flags
+    };
+    if pattern_use.pattern.len() > MAX_PATTERN_CHARS {
         return;
     }
     if let Some(known) = uses.iter_mut().find(|known| is_same(known)) {
         // A use that searches finds more.
-        if !known.method.searches() || known.method == PatternMethod::Unknown {
-            *known = used.clone();
+        let is_known = pattern_use.method != PatternMethod::Unknown;
+        if is_known && (!known.method.searches() || known.method == PatternMethod::Unknown) {
+            *known = pattern_use.clone();
         }
     } else if uses.len() < MAX_PATTERNS_PER_SECTION {
-        uses.push(used.clone());
+        uses.push(pattern_use.clone());
     }
 }
 
@@ -119,10 +122,16 @@ impl<'a> PatternFinder<'_, 'a> {
         let mut uses = Vec::new();
         let mut params: Vec<PatternParam> = Vec::new();
         for (call, scope) in &self.module.calls {
-            for used in self.regex_calls(call, *scope) {
-                let flags = used.flags.map_or(NO_FLAGS, |flags| self.flags(flags, 0));
-                self.add_uses(used.pattern, flags, used.method, used.scope, &mut uses);
-                if let Some(param) = self.pattern_param(&used, flags)
+            for regex_call in self.regex_calls(call, *scope) {
+                let flags = regex_call.flags.map_or(NO_FLAGS, |flags| self.flags(flags, 0));
+                self.add_uses(
+                    regex_call.pattern,
+                    flags,
+                    regex_call.method,
+                    regex_call.scope,
+                    &mut uses,
+                );
+                if let Some(param) = self.pattern_param(&regex_call, flags)
                     && !params.contains(&param)
                 {
                     params.push(param);
@@ -130,7 +139,17 @@ impl<'a> PatternFinder<'_, 'a> {
             }
         }
         for _ in 0..MAX_PASSED_ON {
-            let known = std::mem::take(&mut params);
+            let mut known = std::mem::take(&mut params);
+            // `compile(pattern, flags) if flags else compile(pattern)`: the flags decide.
+            let with_flags: FxHashSet<(ScopeId, usize)> = known
+                .iter()
+                .filter(|param| param.flags.is_some())
+                .map(|param| (param.function, param.pattern))
+                .collect();
+            known.retain(|param| {
+                let has_flags = param.flags.is_some() || param.fixed_flags != NO_FLAGS;
+                has_flags || !with_flags.contains(&(param.function, param.pattern))
+            });
             if known.is_empty() {
                 break;
             }
@@ -147,11 +166,12 @@ impl<'a> PatternFinder<'_, 'a> {
                     };
                     let Some(pattern) = argument(param.pattern) else { continue };
                     let flags = param.flags.and_then(argument);
-                    let used = RegexCall { pattern, flags, method: param.method, scope: *scope };
+                    let regex_call =
+                        RegexCall { pattern, flags, method: param.method, scope: *scope };
                     let flags = flags.map_or(NO_FLAGS, |flags| self.flags(flags, 0));
                     let flags = flags | param.fixed_flags;
                     self.add_uses(pattern, flags, param.method, *scope, &mut uses);
-                    if let Some(param) = self.pattern_param(&used, flags)
+                    if let Some(param) = self.pattern_param(&regex_call, flags)
                         && !params.contains(&param)
                         && !known.contains(&param)
                     {
@@ -232,11 +252,11 @@ impl<'a> PatternFinder<'_, 'a> {
     }
 
     /// The parameter that is the pattern of a call.
-    fn pattern_param(&self, used: &RegexCall<'a>, fixed_flags: u32) -> Option<PatternParam> {
-        let (function, pattern) = self.param_of(used.pattern)?;
-        let flags = used.flags.and_then(|flags| self.param_of(flags));
+    fn pattern_param(&self, regex_call: &RegexCall<'a>, fixed_flags: u32) -> Option<PatternParam> {
+        let (function, pattern) = self.param_of(regex_call.pattern)?;
+        let flags = regex_call.flags.and_then(|flags| self.param_of(flags));
         let flags = flags.filter(|(owner, _)| *owner == function).map(|(_, flags)| flags);
-        Some(PatternParam { function, pattern, flags, fixed_flags, method: used.method })
+        Some(PatternParam { function, pattern, flags, fixed_flags, method: regex_call.method })
     }
 
     /// The function and the position of a parameter.

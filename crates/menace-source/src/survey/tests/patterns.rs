@@ -12,7 +12,7 @@ fn find_uses_of(source: &str, section: &str) -> Vec<PatternUse> {
 /// The patterns that the function `f` uses.
 fn patterns_of_f(source: &str) -> Vec<String> {
     let uses = find_uses_of(source, "f");
-    uses.into_iter().map(|used| used.pattern).collect()
+    uses.into_iter().map(|one| one.pattern).collect()
 }
 
 #[test]
@@ -72,22 +72,22 @@ fn tables_of_patterns_are_read_by_loops() {
 
 #[test]
 fn flags_methods_and_bytes_are_known() {
-    let used = |source: &str| {
+    let one = |source: &str| {
         let uses = find_uses_of(source, "f");
-        let [used] = &uses[..] else { panic!("{uses:?}") };
-        used.clone()
+        let [one] = &uses[..] else { panic!("{uses:?}") };
+        one.clone()
     };
-    let verbose = used(
+    let verbose = one(
         "P = re.compile(rb'''\n  \\xff a  # letter\n''', re.VERBOSE | re.S)\ndef f(x):\n    return \
          P.sub(b'', x)\n",
     );
     assert!(verbose.is_bytes && verbose.pattern.contains("\\xff a  # letter"));
     assert_eq!((verbose.flags, verbose.method), (64 | 16, PatternMethod::Sub));
-    let local = used("def f(x):\n    return re.split('a+', x, flags=re.M)\n");
+    let local = one("def f(x):\n    return re.split('a+', x, flags=re.M)\n");
     assert_eq!((local.flags, local.method), (8, PatternMethod::Split));
-    let bound = used("find = re.compile('a+').fullmatch\ndef f(x):\n    return find(x)\n");
+    let bound = one("find = re.compile('a+').fullmatch\ndef f(x):\n    return find(x)\n");
     assert_eq!(bound.method, PatternMethod::Fullmatch);
-    let other = used("from re import X, match as m\ndef f(x):\n    return m('a +', x, X)\n");
+    let other = one("from re import X, match as m\ndef f(x):\n    return m('a +', x, X)\n");
     assert_eq!((other.flags, other.method), (64, PatternMethod::Match));
 }
 
@@ -99,7 +99,7 @@ fn patterns_of_classes_and_instances_are_found() {
                   self.three.findall(x)\n";
     let uses = find_uses_of(source, "C.m");
     let found: Vec<(&str, PatternMethod)> =
-        uses.iter().map(|used| (used.pattern.as_str(), used.method)).collect();
+        uses.iter().map(|one| (one.pattern.as_str(), one.method)).collect();
     assert_eq!(
         found,
         [
@@ -119,8 +119,8 @@ fn a_pattern_is_followed_through_the_functions_that_pass_it_on() {
                   reg.match(self.text)\n    def tag(self):\n        return self.match(r'''\n  <%  # \
                   opening\n''', re.I | re.X)\n";
     let uses = find_uses_of(source, "Lexer.tag");
-    assert!(uses.iter().all(|used| used.pattern.contains("# opening") && used.flags & 64 != 0));
-    assert!(uses.iter().any(|used| used.method == PatternMethod::Match), "{uses:?}");
+    assert!(uses.iter().all(|one| one.pattern.contains("# opening") && one.flags & 64 != 0));
+    assert!(uses.iter().any(|one| one.method == PatternMethod::Match), "{uses:?}");
     let made = "class Rule:\n    def __init__(self, text, pattern):\n        self.pattern = pattern\n        \
                 self.regex = re.compile(self.pattern)\nRULES = [Rule('x', 'a+b')]\n";
     assert_eq!(find_uses_of(made, "<module>")[0].pattern, "a+b");
@@ -130,8 +130,8 @@ fn a_pattern_is_followed_through_the_functions_that_pass_it_on() {
 fn texts_that_look_like_patterns_count_for_the_module() {
     let source = "RULES = [('name', r'\\w+\\s*=\\s*[^;]+'), ('plain', 'a + b * c')]\n";
     let uses = find_uses_of(source, "<module>");
-    let [used] = &uses[..] else { panic!("{uses:?}") };
-    assert_eq!((used.pattern.as_str(), used.method), (r"\w+\s*=\s*[^;]+", PatternMethod::Unknown));
+    let [one] = &uses[..] else { panic!("{uses:?}") };
+    assert_eq!((one.pattern.as_str(), one.method), (r"\w+\s*=\s*[^;]+", PatternMethod::Unknown));
 }
 
 #[test]
