@@ -5,6 +5,8 @@ Reads a list of cases as JSON: pattern, flags, whether it is one of bytes, metho
 is as slow as it says.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import sys

@@ -93,10 +93,19 @@ fn flags_methods_and_bytes_are_known() {
 
 #[test]
 fn patterns_of_classes_and_instances_are_found() {
-    let source = "class C:\n    ONE = re.compile('a+')\n    TEXT = 'b+'\n    def __init__(self):\n        \
-                  self.three = re.compile('c+')\n    def m(self, x):\n        self.ONE.match(x)\n        \
-                  C.ONE.match(x)\n        re.search(self.TEXT, x)\n        \
-                  self.three.findall(x)\n";
+    let source = [
+        "class C:",
+        "    ONE = re.compile('a+')",
+        "    TEXT = 'b+'",
+        "    def __init__(self):",
+        "        self.three = re.compile('c+')",
+        "    def m(self, x):",
+        "        self.ONE.match(x)",
+        "        C.ONE.match(x)",
+        "        re.search(self.TEXT, x)",
+        "        self.three.findall(x)\n",
+    ];
+    let source = &source.join("\n");
     let uses = find_uses_of(source, "C.m");
     let found: Vec<(&str, PatternMethod)> =
         uses.iter().map(|one| (one.pattern.as_str(), one.method)).collect();
@@ -114,15 +123,28 @@ fn patterns_of_classes_and_instances_are_found() {
 
 #[test]
 fn a_pattern_is_followed_through_the_functions_that_pass_it_on() {
-    let source = "class Lexer:\n    def match(self, regexp, flags=None):\n        reg = \
-                  re.compile(regexp, flags) if flags else re.compile(regexp)\n        return \
-                  reg.match(self.text)\n    def tag(self):\n        return self.match(r'''\n  <%  # \
-                  opening\n''', re.I | re.X)\n";
+    let source = [
+        "class Lexer:",
+        "    def match(self, regexp, flags=None):",
+        "        reg = re.compile(regexp, flags) if flags else re.compile(regexp)",
+        "        return reg.match(self.text)",
+        "    def tag(self):",
+        "        return self.match(r'''",
+        "  <%  # opening",
+        "''', re.I | re.X)\n",
+    ];
+    let source = &source.join("\n");
     let uses = find_uses_of(source, "Lexer.tag");
     assert!(uses.iter().all(|one| one.pattern.contains("# opening") && one.flags & 64 != 0));
     assert!(uses.iter().any(|one| one.method == PatternMethod::Match), "{uses:?}");
-    let made = "class Rule:\n    def __init__(self, text, pattern):\n        self.pattern = pattern\n        \
-                self.regex = re.compile(self.pattern)\nRULES = [Rule('x', 'a+b')]\n";
+    let made = [
+        "class Rule:",
+        "    def __init__(self, text, pattern):",
+        "        self.pattern = pattern",
+        "        self.regex = re.compile(self.pattern)",
+        "RULES = [Rule('x', 'a+b')]\n",
+    ];
+    let made = &made.join("\n");
     assert_eq!(find_uses_of(made, "<module>")[0].pattern, "a+b");
 }
 
