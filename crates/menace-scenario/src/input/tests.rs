@@ -511,12 +511,38 @@ fn attack_texts_stand_in_every_place_for_a_text() {
             text.contains(wanted) && text.contains("times: 100")
         })
     };
-    assert!(in_value(&grown(&fixture, "line: str"), "\"k=\""));
-    assert!(in_value(&grown(&fixture, "line: bytes"), "Bytes([107, 61])"));
+    assert!(in_value(&grown(&fixture, "line: str"), "\"k=,\""));
+    assert!(in_value(&grown(&fixture, "line: bytes"), "Bytes([107, 61, 44])"));
     assert!(in_value(&grown(&fixture, "headers: dict[str, str]"), "x-key"));
     assert!(in_value(&grown(&fixture, "lexer: m.Lexer"), "New"));
     fixture.hints.literals.pattern_uses = vec![pattern_use("k=,+;")];
     assert_eq!(grown(&fixture, "line: str"), []);
+}
+
+#[test]
+fn patterns_of_called_sections_are_attacked_through_the_caller() {
+    let (classes, types) = (ClassIndex::default(), NamedTypeIndex::default());
+    let mut parse = section("parse", &["text: str"]);
+    let read = section("read", &["line: str"]);
+    let mut parse_hints = SectionHints::default();
+    let mut read_hints = SectionHints::default();
+    read_hints.literals.pattern_uses = vec![pattern_use("k=,*,*;")];
+    let settings = InputSettings::default();
+    let count = |parse: &Section, parse_hints: &SectionHints, module: &str| {
+        let mut facts = RepositoryFacts::new(&classes, &types);
+        facts.add_section("m", parse, parse_hints);
+        facts.add_section(module, &read, &read_hints);
+        let generator = InputGenerator::new(parse, parse_hints, &facts, &settings);
+        generator.growing_inputs(Seed(1)).len()
+    };
+    assert!(count(&parse, &parse_hints, "m") > 0, "a pattern of the same module");
+    assert!(count(&parse, &parse_hints, "m.rules") > 0, "a pattern of the package");
+    assert_eq!(count(&parse, &parse_hints, "other"), 0);
+    parse_hints.literals.pattern_uses = vec![pattern_use("a")];
+    assert_eq!(count(&parse, &parse_hints, "m.rules"), 0);
+    let target = "other.read".to_owned();
+    parse.calls.push(menace_model::CallEdge { target, path: None, line: 2 });
+    assert!(count(&parse, &parse_hints, "other") > 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Inputs with texts that regular expressions of the source search for long.
 //!
-//! The texts come from the patterns of the section and, fewer, from those of its module. Each is
-//! carried in the places where the section takes a text: a parameter, a text inside of an object or
+//! The texts come from the patterns of the section and of the sections that it calls and, fewer,
+//! from those of its module. Each is carried in the places where the section takes a text: a parameter, a text inside of an object or
 //! of its receiver, a value of a dict; alone, and after the beginning of an example from the
 //! documentation or a call site.
 
@@ -20,9 +20,13 @@ use crate::regex::{AttackGrowth, AttackText};
 /// Patterns that are analysed for one section: its own, and others of its module.
 const MAX_OWN_PATTERNS: usize = 40;
 const MAX_MODULE_PATTERNS: usize = 1_000;
-/// Texts that are tried for one section: of its own patterns, and of others of its module.
+/// Texts that are tried for one section: of its own patterns, of those of the sections that it
+/// calls, and of others of its module.
 const MAX_OWN_ATTACKS: usize = 6;
+const MAX_REACHED_ATTACKS: usize = 4;
 const MAX_MODULE_ATTACKS: usize = 3;
+/// Sections whose calls are followed.
+const MAX_REACHED_SECTIONS: usize = 24;
 const MAX_PLACES: usize = 6;
 const MAX_PLACES_PER_OBJECT: usize = 2;
 const MAX_KEYS_PER_DICT: usize = 3;
@@ -137,18 +141,42 @@ impl InputGenerator<'_> {
             }
         }
         own.truncate(MAX_OWN_PATTERNS);
+        let reached = self.reached_patterns();
         let of_module = self.facts.module_patterns(self.context.module);
         let is_own = |used: &&PatternUse| own.iter().any(|known| known.pattern == used.pattern);
         let others = of_module.into_iter().filter(|used| !is_own(used));
         let others: Vec<&PatternUse> = others.take(MAX_MODULE_PATTERNS).collect();
         let mut attacks = self.best_attacks(own.iter(), MAX_OWN_ATTACKS, &is_wanted);
-        let max = attacks.len() + MAX_MODULE_ATTACKS;
-        for attack in self.best_attacks(others.into_iter(), MAX_MODULE_ATTACKS, &is_wanted) {
-            if attacks.len() < max && !attacks.contains(&attack) {
+        let further = [
+            self.best_attacks(reached.into_iter(), MAX_REACHED_ATTACKS, &is_wanted),
+            self.best_attacks(others.into_iter(), MAX_MODULE_ATTACKS, &is_wanted),
+        ];
+        for attack in further.into_iter().flatten() {
+            if !attacks.contains(&attack) {
                 attacks.push(attack);
             }
         }
         attacks
+    }
+
+    /// The patterns of the sections that this one calls, and of those that they call.
+    fn reached_patterns(&self) -> Vec<&PatternUse> {
+        let mut sections = vec![&self.section.id];
+        let mut patterns: Vec<&PatternUse> = Vec::new();
+        let mut at = 0;
+        while let Some(&caller) = sections.get(at) {
+            at += 1;
+            for callee in self.facts.called_sections(caller) {
+                if sections.len() >= MAX_REACHED_SECTIONS || sections.contains(&&callee.section.id)
+                {
+                    continue;
+                }
+                sections.push(&callee.section.id);
+                patterns.extend(&callee.hints.literals.pattern_uses);
+            }
+        }
+        patterns.truncate(MAX_OWN_PATTERNS);
+        patterns
     }
 
     /// The first attack of each pattern, the steepest first, then the second of each.
