@@ -23,6 +23,8 @@ pub(super) struct AmbiguousWord {
     pub word: Vec<usize>,
     /// Number of loops in a row; none if the number of ways is exponential.
     pub degree: Option<u32>,
+    /// A state of the last loop.
+    pub last: usize,
 }
 
 /// The parts of an automaton in which every state leads to every other.
@@ -142,7 +144,7 @@ impl Search<'_> {
                 let Some(class) = self.first_class(to, to) else { continue };
                 if let Some(back) = self.shortest_path(to, from, component) {
                     let word = [class].into_iter().chain(back).collect();
-                    found.push(AmbiguousWord { state: from, word, degree: None });
+                    found.push(AmbiguousWord { state: from, word, degree: None, last: from });
                 }
                 if self.is_exhausted() {
                     break;
@@ -210,7 +212,7 @@ impl Search<'_> {
                 word.reverse();
                 if let Some(back) = self.shortest_path(one, at.0, component) {
                     word.extend(back);
-                    found.push(AmbiguousWord { state: at.0, word, degree: None });
+                    found.push(AmbiguousWord { state: at.0, word, degree: None, last: at.0 });
                 }
                 if met.len() >= 4 * MAX_WORDS_PER_COMPONENT {
                     return;
@@ -261,7 +263,8 @@ impl Search<'_> {
                     }));
                 }
                 let degree = u32::try_from(chain.len()).ok();
-                found.push(AmbiguousWord { state: chain[0], word: vec![class], degree });
+                let last = *chain.last().unwrap_or(&chain[0]);
+                found.push(AmbiguousWord { state: chain[0], word: vec![class], degree, last });
             }
         }
         let count = self.components.members.len();
@@ -349,7 +352,7 @@ impl Search<'_> {
                     return None;
                 }
                 if let Some(word) = self.triple_path(from, to, &readable) {
-                    return Some(AmbiguousWord { state: from, word, degree: Some(2) });
+                    return Some(AmbiguousWord { state: from, word, degree: Some(2), last: to });
                 }
             }
         }
@@ -413,6 +416,32 @@ impl Search<'_> {
         }
         None
     }
+}
+
+/// The classes on the shortest way from a state to one at which the pattern matches.
+pub(super) fn shortest_rest(automaton: &Automaton, from: usize) -> Option<Vec<usize>> {
+    let mut parents: HashMap<usize, usize> = HashMap::from([(from, from)]);
+    let mut waiting = VecDeque::from([from]);
+    while let Some(state) = waiting.pop_front() {
+        if automaton.is_accepting(state) || automaton.accepts_at_end(&[state]) {
+            let mut rest = Vec::new();
+            let mut at = state;
+            while at != from {
+                rest.push(automaton.classes(at).iter().next()?);
+                at = parents[&at];
+            }
+            rest.reverse();
+            return Some(rest);
+        }
+        for transition in automaton.transitions(state) {
+            let to = transition.to;
+            if automaton.reads_char(to) && !parents.contains_key(&to) {
+                parents.insert(to, state);
+                waiting.push_back(to);
+            }
+        }
+    }
+    None
 }
 
 /// The shortest ways from the start of the text to each state, without skipping.

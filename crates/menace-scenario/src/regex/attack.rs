@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::ambiguity::{AmbiguousWord, PrefixTree, find_ambiguous_words};
+use super::ambiguity::{AmbiguousWord, PrefixTree, find_ambiguous_words, shortest_rest};
 use super::automaton::{Automaton, SKIP};
 use super::parser::Node;
 use super::{AttackGrowth, AttackText};
@@ -29,6 +29,8 @@ const MAX_STEPS: usize = 2_000_000;
 struct RankedAttack {
     attack: AttackText,
     is_certain_to_fail: bool,
+    /// The suffix begins with what the pattern would need to match.
+    nearly_matches: bool,
 }
 
 /// The attacks on a pattern, the most promising first.
@@ -52,12 +54,11 @@ pub(super) fn find_attacks(tree: &Node, searches: bool, is_bytes: bool) -> Vec<A
             AttackGrowth::Polynomial { degree } => degree,
         };
         let length = attack.prefix.len() + attack.pump.len();
-        (!one.is_certain_to_fail, std::cmp::Reverse(degree), length)
+        (!one.is_certain_to_fail, std::cmp::Reverse(degree), one.nearly_matches, length)
     });
     let mut seen = HashSet::new();
     let attacks = ranked.into_iter().map(|one| one.attack);
-    let mut attacks: Vec<AttackText> =
-        attacks.filter(|one| seen.insert((one.prefix.clone(), one.pump.clone()))).collect();
+    let mut attacks: Vec<AttackText> = attacks.filter(|one| seen.insert(one.clone())).collect();
     attacks.truncate(MAX_ATTACKS);
     attacks
 }
@@ -94,14 +95,42 @@ fn attacks_of(automaton: &Automaton, steps: usize) -> Vec<RankedAttack> {
     words.sort_by_key(|word| (std::cmp::Reverse(word.degree.unwrap_or(u32::MAX)), word.word.len()));
     words.truncate(MAX_BUILT_WORDS);
     let prefixes = PrefixTree::new(automaton);
-    words.iter().filter_map(|word| build_attack(automaton, word, &prefixes)).collect()
+    words.iter().flat_map(|word| build_attacks(automaton, word, &prefixes)).collect()
 }
 
+/// The attack with the shortest suffix, and one that also has what a match would need after the
+/// loops: a caller may look for it before it searches.
+fn build_attacks(
+    automaton: &Automaton,
+    word: &AmbiguousWord,
+    prefixes: &PrefixTree,
+) -> Vec<RankedAttack> {
+    let Some((attack, states)) = build_attack(automaton, word, prefixes) else { return Vec::new() };
+    let mut attacks = vec![attack];
+    let rest = shortest_rest(automaton, word.last).filter(|rest| !rest.is_empty());
+    if let (Some(mut states), Some(mut rest)) = (states, rest) {
+        for class in &rest {
+            states = automaton.step(&states, *class);
+            if is_accepting(automaton, &states) {
+                return attacks;
+            }
+        }
+        if let Some(suffix) = find_suffix(automaton, &states) {
+            rest.extend(suffix);
+            let suffix = rest.iter().map(|class| automaton.alphabet.example(*class)).collect();
+            let attack = AttackText { suffix, ..attacks[0].attack.clone() };
+            attacks.push(RankedAttack { attack, is_certain_to_fail: true, nearly_matches: true });
+        }
+    }
+    attacks
+}
+
+/// The attack and, if it is certain to fail, the states after its repetitions.
 fn build_attack(
     automaton: &Automaton,
     word: &AmbiguousWord,
     prefixes: &PrefixTree,
-) -> Option<RankedAttack> {
+) -> Option<(RankedAttack, Option<Vec<usize>>)> {
     let is_skip = automaton.has_skip && word.state == SKIP;
     let prefix = if is_skip { Vec::new() } else { prefixes.prefix_of(automaton, word.state)? };
     if prefix.len() > MAX_PREFIX_CHARS || word.word.len() > MAX_PUMP_CHARS {
@@ -114,7 +143,7 @@ fn build_attack(
         accepts_early |= is_accepting(automaton, &states);
     }
     let repeated = repeat_word(automaton, states, &word.word).filter(|_| !accepts_early);
-    let certain_suffix = repeated.and_then(|states| find_suffix(automaton, &states));
+    let certain_suffix = repeated.as_ref().and_then(|states| find_suffix(automaton, states));
     let is_certain_to_fail = certain_suffix.is_some();
     let suffix = match certain_suffix {
         Some(suffix) => suffix,
@@ -131,7 +160,8 @@ fn build_attack(
     };
     let attack =
         AttackText { prefix: text(&prefix), pump: text(&word.word), suffix: text(&suffix), growth };
-    Some(RankedAttack { attack, is_certain_to_fail })
+    let repeated = repeated.filter(|_| is_certain_to_fail);
+    Some((RankedAttack { attack, is_certain_to_fail, nearly_matches: false }, repeated))
 }
 
 /// A text after which nothing that the repeated word leads to can accept.

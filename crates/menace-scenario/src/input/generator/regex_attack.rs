@@ -5,9 +5,12 @@
 //! of its receiver, a value of a dict; alone, and after the beginning of an example from the
 //! documentation or a call site.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use menace_model::{InputIntent, MethodCall, ParamUse, PatternMethod, PatternUse, Seed, Value};
+use menace_model::{
+    InputIntent, MethodCall, ParamUse, PatternMethod, PatternUse, Seed, SourceLiterals, Value,
+};
 
 use super::attack::takes_text;
 use super::{
@@ -30,13 +33,18 @@ const MAX_REACHED_SECTIONS: usize = 24;
 const MAX_PLACES: usize = 6;
 const MAX_PLACES_PER_OBJECT: usize = 2;
 const MAX_KEYS_PER_DICT: usize = 3;
-const MAX_BEGINNINGS: usize = 4;
+const MAX_BEGINNINGS: usize = 7;
+/// Beginnings that are texts of examples.
+const MAX_EXAMPLES: usize = 2;
+/// Words and separators of the source that beginnings are made of.
+const MAX_BEGINNING_WORDS: usize = 2;
+const MAX_BEGINNING_WORD_CHARS: usize = 16;
 /// Exponential searches are tried with so many pumps: the time of 1.4 ways per pump is hours.
 const EXPONENTIAL_PUMPS: u64 = 80;
 /// Calls of one section with texts that take exponentially long.
-pub(crate) const MAX_EXPONENTIAL_INPUTS: usize = 12;
+pub(crate) const MAX_EXPONENTIAL_INPUTS: usize = 16;
 /// Inputs of one section whose growth is measured.
-pub(crate) const MAX_GROWING_INPUTS: usize = 16;
+pub(crate) const MAX_GROWING_INPUTS: usize = 24;
 
 /// Stands in an input where the attack text comes.
 const PLACEHOLDER: &str = "menace-attack-text";
@@ -90,7 +98,7 @@ impl InputGenerator<'_> {
         self.attack_families(seed, MAX_GROWING_INPUTS, is_polynomial)
     }
 
-    /// Every attack in every place alone, then after the first beginning of each place, and so on.
+    /// Every attack in every place: alone, and after the beginnings of the place.
     fn attack_families(
         &self,
         seed: Seed,
@@ -103,10 +111,12 @@ impl InputGenerator<'_> {
         }
         let places = self.attack_places(seed);
         let mut families: Vec<GrowingInput> = Vec::new();
-        for turn in 0..=MAX_BEGINNINGS {
-            for attack in &attacks {
+        // The first attacks are tried after several beginnings before the last are tried at all.
+        for sum in 0..attacks.len() + MAX_BEGINNINGS {
+            for (rank, attack) in attacks.iter().enumerate().take(sum + 1) {
                 for place in &places {
-                    let Some(beginning) = nth_beginning(&place.beginnings, turn, attack) else {
+                    let Some(beginning) = nth_beginning(&place.beginnings, sum - rank, attack)
+                    else {
                         continue;
                     };
                     let prefix = format!("{beginning}{}", attack.prefix);
@@ -270,8 +280,8 @@ impl InputGenerator<'_> {
         defaults.chain(self.context.hints.literals.strings.iter().cloned())
     }
 
-    /// What may stand before the text in a parameter: what the section looks for at its start,
-    /// texts of examples, and a word.
+    /// What may stand before the text in a parameter: what the section looks for at its start, a
+    /// word, words and separators of the source, and texts of examples.
     fn text_beginnings(&self, param: usize) -> Vec<String> {
         let uses = self.context.hints.params.get(param).map_or(&[][..], |param| &param.uses);
         let mut beginnings: Vec<String> = Vec::new();
@@ -284,6 +294,9 @@ impl InputGenerator<'_> {
                 beginnings.push(if is_separator { format!("x{text}") } else { text });
             }
         }
+        beginnings.push("x ".to_owned());
+        beginnings.extend(self.literal_beginnings(uses));
+        beginnings.truncate(MAX_BEGINNINGS - MAX_EXAMPLES);
         for example in &self.examples {
             let slots = fit_to_params(&self.guesses, example.args.clone(), example.kwargs.clone());
             let slot = slots.and_then(|slots| slots.into_iter().nth(param)).flatten();
@@ -293,12 +306,48 @@ impl InputGenerator<'_> {
                 _ => {}
             }
         }
-        beginnings.retain(|text| !text.is_empty());
-        beginnings.dedup();
-        beginnings.truncate(MAX_BEGINNINGS - 1);
-        beginnings.push("x ".to_owned());
+        let mut seen = HashSet::new();
+        beginnings.retain(|text| !text.is_empty() && seen.insert(text.clone()));
+        beginnings.truncate(MAX_BEGINNINGS);
         beginnings
     }
+
+    /// Words of the source before its separators: `bytes=` of `"bytes"` and `"="`, `x;`.
+    fn literal_beginnings(&self, uses: &[ParamUse]) -> Vec<String> {
+        let literals = &self.context.hints.literals;
+        let split = uses.iter().filter_map(|used| match used {
+            ParamUse::MethodWith { name, argument }
+                if matches!(name.as_str(), "split" | "partition") =>
+            {
+                parse_text(argument)
+            }
+            _ => None,
+        });
+        let separators: Vec<String> =
+            split.chain(separators(literals)).take(MAX_BEGINNING_WORDS).collect();
+        let is_word = |text: &&str| {
+            text.len() <= MAX_BEGINNING_WORD_CHARS
+                && !text.is_empty()
+                && text.chars().all(char::is_alphanumeric)
+        };
+        let words = literals.strings.iter().map(String::as_str).filter(is_word);
+        let words: Vec<&str> = words.take(MAX_BEGINNING_WORDS).chain(["x"]).collect();
+        let pairs = separators
+            .iter()
+            .flat_map(|separator| words.iter().map(move |word| format!("{word}{separator}")));
+        pairs.collect()
+    }
+}
+
+/// Short literals without letters and digits: separators.
+fn separators(literals: &SourceLiterals) -> impl Iterator<Item = String> {
+    let of_bytes = literals.bytes.iter().filter_map(|bytes| String::from_utf8(bytes.clone()).ok());
+    let texts = literals.strings.iter().cloned().chain(of_bytes);
+    let is_separator = |text: &String| {
+        let mut chars = text.trim().chars();
+        chars.next().is_some_and(|char| char.is_ascii_punctuation()) && chars.next().is_none()
+    };
+    texts.filter(is_separator).take(MAX_BEGINNING_WORDS)
 }
 
 /// Nothing first, then the beginnings. Of an example, that is the part up to where the attack text
