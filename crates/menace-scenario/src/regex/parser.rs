@@ -148,14 +148,21 @@ impl PatternReader<'_> {
         if depth > MAX_PATTERN_DEPTH {
             return None;
         }
+        let mut start = self.at;
         let mut branches = vec![self.read_sequence(depth)?];
+        let mut texts = vec![&self.chars[start..self.at]];
         while self.eat("|") {
+            start = self.at;
             branches.push(self.read_sequence(depth)?);
+            texts.push(&self.chars[start..self.at]);
         }
         if branches.len() == 1 {
             return Some(branches.remove(0));
         }
-        Some(as_one_class(&branches).unwrap_or(Node::Choice(branches)))
+        // A common beginning of all branches is read first.
+        let are_equal = texts.iter().all(|text| *text == texts[0]);
+        let class = as_one_class(&branches).filter(|_| !are_equal);
+        Some(class.unwrap_or(Node::Choice(branches)))
     }
 
     fn read_sequence(&mut self, depth: usize) -> Option<Node> {
@@ -487,8 +494,7 @@ fn as_one_class(branches: &[Node]) -> Option<Node> {
         }
         all = all.union(set);
     }
-    // A common beginning of all branches is read first.
-    (!branches.iter().all(|branch| *branch == branches[0])).then_some(Node::Chars(all))
+    Some(Node::Chars(all))
 }
 
 /// An item of a class in brackets.
