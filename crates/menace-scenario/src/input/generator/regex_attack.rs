@@ -1,9 +1,9 @@
 //! Inputs with texts that regular expressions of the source search for long.
 //!
 //! The texts come from the patterns of the section and of the sections that it calls and, fewer,
-//! from those of its module. Each is carried in the places where the section takes a text: a parameter, a text inside of an object or
-//! of its receiver, a value of a dict; alone, and after the beginning of an example from the
-//! documentation or a call site.
+//! from those of its module. Each is carried in the places where the section takes a text: a
+//! parameter, a text inside of an object or of its receiver, a value of a dict; alone, and after a
+//! beginning that the source, its documentation or a call site suggests.
 
 use std::collections::HashSet;
 use std::sync::Arc;
