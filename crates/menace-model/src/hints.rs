@@ -155,6 +155,59 @@ pub struct SourceLiterals {
     pub numbers: Vec<String>,
     /// Patterns that are passed to `re`.
     pub patterns: Vec<String>,
+    /// The patterns of the section with what is known about their use, those made of several
+    /// constants included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pattern_uses: Vec<PatternUse>,
+}
+
+/// A regular expression of the source, and its use.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PatternUse {
+    /// Of a pattern of bytes, one character per byte.
+    pub pattern: String,
+    /// As Python's `re` numbers them.
+    pub flags: u32,
+    pub is_bytes: bool,
+    pub method: PatternMethod,
+}
+
+/// The method or function of `re` that uses a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternMethod {
+    Match,
+    Fullmatch,
+    Search,
+    Findall,
+    Finditer,
+    Split,
+    Sub,
+    Subn,
+    /// A compiled pattern whose use was not found.
+    Unknown,
+}
+
+impl PatternMethod {
+    /// The method of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "match" => Self::Match,
+            "fullmatch" => Self::Fullmatch,
+            "search" => Self::Search,
+            "findall" => Self::Findall,
+            "finditer" => Self::Finditer,
+            "split" => Self::Split,
+            "sub" => Self::Sub,
+            "subn" => Self::Subn,
+            _ => return None,
+        })
+    }
+
+    /// May a match begin after the start of the text?
+    pub fn searches(self) -> bool {
+        !matches!(self, Self::Match | Self::Fullmatch)
+    }
 }
 
 /// A call of the section whose arguments are literals, as Python source.

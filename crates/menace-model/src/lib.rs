@@ -50,7 +50,10 @@ pub use construction::{ConstructionBlocker, ConstructionPlan, ConstructorCall};
 pub use exposure::{ExposureEvidence, ExposureLevel, SectionExposure, is_outside_product};
 pub use failure::{Failure, FailureId, SourceLocation};
 pub use finding::{FindingConfidence, FindingSeverity, LintWarning, StaticFinding};
-pub use hints::{CallSite, ParamHints, ParamPart, ParamUse, SectionHints, SourceLiterals};
+pub use hints::{
+    CallSite, ParamHints, ParamPart, ParamUse, PatternMethod, PatternUse, SectionHints,
+    SourceLiterals,
+};
 pub use import::{ImportKind, ModuleImport};
 pub use input::{CallFixtures, FixtureFile, InputIntent};
 pub use limits::{CallLimits, Limit, LimitEnforcement, LimitMechanism};

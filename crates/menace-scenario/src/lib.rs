@@ -3,7 +3,8 @@
 //! | module | concern | may use |
 //! |---|---|---|
 //! | `config` | configuration that users write as JSON, and its problems | – |
-//! | [`input`] | arguments, receivers and files of calls | `config` |
+//! | [`regex`] | texts that a regular expression searches for long | – |
+//! | [`input`] | arguments, receivers and files of calls | `config`, `regex` |
 //! | [`preset`] | limits, faults and network conditions; profiles | `config`, `input` |
 //! | [`domain`] | which values parameters take, and whether an input is one of them | `input` |
 //! | [`judge`] | oracles: outcome of a call → weakness or none | `input` |
@@ -21,6 +22,7 @@ pub mod explore;
 pub mod input;
 pub mod judge;
 pub mod preset;
+pub mod regex;
 pub mod shrink;
 
 pub use config::{ConfigError, ConfigProblem};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 const ALLOWED_USES: [(&str, &[&str]); 7] = [
     ("config", &[]),
-    ("input", &["config"]),
+    ("regex", &[]),
+    ("input", &["config", "regex"]),
     ("preset", &["config", "input"]),
     ("domain", &["input"]),
     ("judge", &["input"]),

@@ -298,6 +298,10 @@ impl<'a> Explorer<'a> {
             ExploreStage::Mutate(generation) => self.mutate_corpus(generation),
             ExploreStage::Faults(round) => self.fault_stage.plan_round(round),
             ExploreStage::Scale(round) => {
+                if round == 0 {
+                    self.scaling
+                        .set_attacks(self.inputs.growing_inputs(self.seed.derive("growing")));
+                }
                 let mut probes =
                     self.scaling.plan_round(round, self.corpus.best_for(scaling::can_grow));
                 for probe in &mut probes {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use menace_model::{Outcome, PyReference, Value, Verdict};
 
 use super::probe::{PlannedProbe, ProbePurpose};
-use crate::input::CallInput;
+use crate::input::{CallInput, GrowingInput};
 use crate::judge::{
     GrowthSample, MIN_MEASURABLE_CPU_MS, SectionWeakness, WeaknessKind, may_be_steep,
     steep_growth_exponent,
@@ -28,18 +28,27 @@ const MIN_MEASURED_CPU_MS: f64 = 26.0;
 const LONG_CPU_MS: f64 = 100.0;
 const MAX_MEASURED_CPU_MS: f64 = 400.0;
 
+/// Inputs with attack texts of which several sizes are measured.
+const MAX_MEASURED_ATTACKS: usize = 4;
+
 /// A part of the input, and how it grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct GrowthKey {
-    /// Position among the positional arguments, then the keyword arguments.
-    part: usize,
-    /// Position among the growth patterns of this part.
-    pattern: usize,
+pub(super) enum GrowthKey {
+    Part {
+        /// Position among the positional arguments, then the keyword arguments.
+        part: usize,
+        /// Position among the growth patterns of this part.
+        pattern: usize,
+    },
+    /// Position among the inputs with attack texts.
+    Attack(usize),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct ScalingStage {
     input: Option<CallInput>,
+    /// Inputs with texts that regular expressions search for long.
+    attacks: Vec<GrowingInput>,
     samples: BTreeMap<GrowthKey, BTreeMap<u64, f64>>,
     /// Patterns that are not followed further: too slow already, or refused.
     finished: BTreeSet<GrowthKey>,
@@ -54,6 +63,11 @@ pub(super) fn can_grow(input: &CallInput) -> bool {
 }
 
 impl ScalingStage {
+    /// Measures these inputs as well.
+    pub(super) fn set_attacks(&mut self, attacks: Vec<GrowingInput>) {
+        self.attacks = attacks;
+    }
+
     pub(super) fn plan_round(
         &mut self,
         round: usize,
@@ -86,12 +100,18 @@ impl ScalingStage {
 
     fn keys(&self) -> Vec<GrowthKey> {
         let mut keys = self.input.as_ref().map(growth_keys).unwrap_or_default();
+        keys.extend((0..self.attacks.len()).map(GrowthKey::Attack));
         keys.retain(|key| !self.finished.contains(key));
         keys
     }
 
     fn growth_probe(&self, key: GrowthKey, size: u64) -> Option<PlannedProbe> {
-        let grown = grow_part(self.input.as_ref()?, key, size)?;
+        let grown = match key {
+            GrowthKey::Part { part, pattern } => {
+                grow_part(self.input.as_ref()?, part, pattern, size)?
+            }
+            GrowthKey::Attack(index) => self.attacks.get(index)?.at_size(size),
+        };
         Some(PlannedProbe::new(grown, ProbePurpose::Scale { key, size }, 1))
     }
 
@@ -109,7 +129,7 @@ impl ScalingStage {
     /// Three sizes for each pattern that took long enough at this size.
     fn measurement_probes(&mut self, keys: &[GrowthKey], size: u64) -> Vec<PlannedProbe> {
         let mut probes = Vec::new();
-        for key in keys {
+        for key in &self.without_fast_attacks(keys, size) {
             let took = self.samples.get(key).and_then(|samples| samples.get(&size)).copied();
             let Some(took) = took.filter(|took| *took >= MIN_MEASURABLE_CPU_MS) else { continue };
             self.measured.insert(*key);
@@ -129,6 +149,23 @@ impl ScalingStage {
             probes.extend(self.take_turns(*key, &sizes, MEASUREMENTS_PER_SIZE));
         }
         probes
+    }
+
+    /// The keys; of those with attack texts the slowest, at most [`MAX_MEASURED_ATTACKS`] in all
+    /// rounds.
+    fn without_fast_attacks(&self, keys: &[GrowthKey], size: u64) -> Vec<GrowthKey> {
+        let is_attack = |key: &GrowthKey| matches!(key, GrowthKey::Attack(_));
+        let (mut attacks, mut kept): (Vec<GrowthKey>, Vec<GrowthKey>) =
+            keys.iter().copied().partition(is_attack);
+        let cpu_ms = |key: &GrowthKey| {
+            let samples = self.samples.get(key);
+            samples.and_then(|samples| samples.get(&size)).copied().unwrap_or(0.0)
+        };
+        attacks.retain(|key| !self.measured.contains(key));
+        attacks.sort_by(|one, other| cpu_ms(other).total_cmp(&cpu_ms(one)));
+        let measured = self.measured.iter().filter(|key| is_attack(key)).count();
+        kept.extend(attacks.into_iter().take(MAX_MEASURED_ATTACKS.saturating_sub(measured)));
+        kept
     }
 
     fn was_stopped_at(&self, key: GrowthKey, size: u64) -> bool {
@@ -230,14 +267,13 @@ const ENTRY_PATTERNS: [GrowthPattern; 1] = [GrowthPattern::Entries];
 fn growth_keys(input: &CallInput) -> Vec<GrowthKey> {
     let values = input.args.iter().chain(input.kwargs.iter().map(|(_, value)| value));
     let keys = values.enumerate().flat_map(|(part, value)| {
-        (0..growth_patterns(value).len()).map(move |pattern| GrowthKey { part, pattern })
+        (0..growth_patterns(value).len()).map(move |pattern| GrowthKey::Part { part, pattern })
     });
     keys.collect()
 }
 
 /// The input with one part grown to about `size` items.
-fn grow_part(input: &CallInput, key: GrowthKey, size: u64) -> Option<CallInput> {
-    let GrowthKey { part, pattern } = key;
+fn grow_part(input: &CallInput, part: usize, pattern: usize, size: u64) -> Option<CallInput> {
     let mut input = input.clone();
     let positional_count = input.args.len();
     let value = match part.checked_sub(positional_count) {

@@ -545,3 +545,81 @@ fn every_boundary_value_of_every_parameter_is_tried() {
         assert!(most < 180, "{most} calls for {count} parameters");
     }
 }
+
+/// Number of repetitions of a text in the first argument.
+fn count_pumps(call: &Call, pump: &str) -> u64 {
+    fn count(value: &Value, pump: &str) -> u64 {
+        match value {
+            Value::Repeat { value, times } if **value == Value::from(pump) => *times,
+            Value::Method { on, args, .. } => {
+                count(on, pump) + args.iter().map(|value| count(value, pump)).sum::<u64>()
+            }
+            _ => 0,
+        }
+    }
+    call.args.first().map_or(0, |value| count(value, pump))
+}
+
+/// Explores a section with one text parameter that uses a pattern: the calls and the findings.
+fn explore_pattern(
+    pattern: Option<&str>,
+    outcome_of: impl Fn(&Call) -> Outcome,
+) -> (usize, Vec<ConfirmedFinding>) {
+    let section = SECTION_JSON.replace("builtins.int", "builtins.str").replace("count", "line");
+    let section: Section = serde_json::from_str(&section).expect("a section");
+    let mut hints = SectionHints::default();
+    hints.literals.pattern_uses.extend(pattern.map(|pattern| menace_model::PatternUse {
+        pattern: pattern.to_owned(),
+        flags: 0,
+        is_bytes: false,
+        method: menace_model::PatternMethod::Match,
+    }));
+    let defaults = CallDefaults::default();
+    explorer_of(&section, &hints, defaults, ExploreBudget::default(), 1, |mut explorer| {
+        let mut count = 0;
+        loop {
+            let calls = explorer.next_generation();
+            if calls.is_empty() {
+                return (count, explorer.findings().to_vec());
+            }
+            count += calls.len();
+            let outcomes: Vec<_> = calls.iter().map(|call| Some(outcome_of(call))).collect();
+            explorer.record_outcomes(&outcomes);
+        }
+    })
+}
+
+#[test]
+fn a_text_that_a_pattern_matches_in_ever_more_ways_is_a_hang() {
+    let hangs_when_pumped = |call: &Call| {
+        let hangs = count_pumps(call, ",") > 30;
+        if hangs { Outcome::new(Verdict::TimedOut, CallStage::Call) } else { returned("1") }
+    };
+    let (_, found) = explore_pattern(Some("k=(?:,*)*;"), hangs_when_pumped);
+    let kinds: Vec<WeaknessKind> = found.iter().map(|finding| finding.weakness.kind).collect();
+    assert_eq!(kinds, [WeaknessKind::Hang]);
+    assert_eq!(explore_pattern(None, hangs_when_pumped).1, []);
+}
+
+#[test]
+fn a_text_that_a_pattern_searches_for_long_is_grown_within_bounds() {
+    let takes = |call: &Call, power: i32| {
+        let mut outcome = returned("1");
+        let size = count_pumps(call, ",") as f64;
+        outcome.runtime_metrics.user_cpu_ms = 30.0 * (size / 4096.0).powi(power);
+        if outcome.runtime_metrics.user_cpu_ms > 1_000.0 {
+            outcome.verdict = Verdict::TimedOut;
+        }
+        outcome
+    };
+    let pattern = "k=,*,*;";
+    let (slow_calls, found) = explore_pattern(Some(pattern), |call| takes(call, 2));
+    let slow = found.iter().find(|finding| finding.weakness.kind == WeaknessKind::Slow);
+    let slow = slow.unwrap_or_else(|| panic!("{found:?}"));
+    assert!(count_pumps(&slow.call, ",") > 1_000, "{:?}", slow.call);
+    let (_, found) = explore_pattern(Some(pattern), |call| takes(call, 1));
+    assert_eq!(found, []);
+    let (calls, _) = explore_pattern(None, |call| takes(call, 2));
+    // Twice 24 first calls; of four slow ones three sizes, twice and three times more.
+    assert!(slow_calls <= calls + 2 * 24 + 4 * 3 * (2 + 3), "{slow_calls} after {calls}");
+}

@@ -40,7 +40,7 @@ mod transplant;
 use menace_model::{Call, CallFixtures, InputIntent, Value};
 
 pub(crate) use generator::MAX_PLAUSIBLE_COUNT;
-pub use generator::{InputGenerator, InputSettings, InputStream};
+pub use generator::{GrowingInput, InputGenerator, InputSettings, InputStream};
 pub use hostile::{INJECTION_MARKER, ThreatIntensity};
 pub(crate) use infer::annotation::annotation_shape;
 pub(crate) use infer::docstring_types::docstring_shape;

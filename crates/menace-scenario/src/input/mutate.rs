@@ -352,6 +352,7 @@ mod tests {
             bytes: vec![b"MZ".to_vec()],
             numbers: vec!["1337".to_owned()],
             patterns: vec!["x{3}".to_owned()],
+            ..SourceLiterals::default()
         };
         let mut random = Seed(1).rng();
         let mut seen = |start: &Value| -> Vec<Value> {

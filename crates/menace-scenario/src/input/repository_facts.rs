@@ -2,14 +2,18 @@
 //! source.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use menace_model::{
-    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PyReference, Section, SectionHints,
-    SectionId, TypeExpr,
+    ClassIndex, ClassInfo, ClassKind, NamedTypeIndex, PatternMethod, PatternUse, PyReference,
+    Section, SectionHints, SectionId, TypeExpr,
 };
 
 use super::name_topics::split_words;
+use crate::regex::{self, AttackText};
+
+/// Regular expressions that are kept for one module.
+const MAX_PATTERNS_PER_MODULE: usize = 1_000;
 
 /// A section and its hints.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +38,10 @@ pub struct RepositoryFacts<'a> {
     by_base: HashMap<&'a str, Vec<&'a str>>,
     /// Classes by their members.
     by_member: HashMap<&'a str, Vec<&'a str>>,
+    /// Regular expressions by module.
+    patterns: HashMap<&'a str, Vec<&'a PatternUse>>,
+    /// Attacks on the patterns that were analysed so far.
+    attacks: Mutex<HashMap<PatternUse, Arc<[AttackText]>>>,
 }
 
 impl<'a> RepositoryFacts<'a> {
@@ -67,6 +75,8 @@ impl<'a> RepositoryFacts<'a> {
             by_words,
             by_base,
             by_member,
+            patterns: HashMap::new(),
+            attacks: Mutex::default(),
         }
     }
 
@@ -90,6 +100,47 @@ impl<'a> RepositoryFacts<'a> {
         self.by_name.insert(format!("{module}.{qualname}"), context);
         self.by_id.insert(&section.id, context);
         self.modules.insert(module);
+        let patterns = self.patterns.entry(module).or_default();
+        for used in &hints.literals.pattern_uses {
+            if patterns.len() < MAX_PATTERNS_PER_MODULE {
+                patterns.push(used);
+            }
+        }
+    }
+
+    /// The regular expressions of all sections of a module; of one without any, those of its
+    /// package.
+    pub(crate) fn module_patterns(&self, module: &str) -> Vec<&'a PatternUse> {
+        let of_module = |module: &str| self.patterns.get(module).cloned().unwrap_or_default();
+        let mut patterns = of_module(module);
+        if patterns.is_empty() {
+            let is_package =
+                |package: &str| self.modules.iter().any(|name| is_submodule(name, package));
+            let parent = module.rsplit_once('.').map(|(package, _)| package);
+            let package = Some(module).filter(|module| is_package(module)).or(parent);
+            let modules = self
+                .modules
+                .iter()
+                .filter(|name| package.is_some_and(|package| is_submodule(name, package)));
+            patterns = modules.flat_map(|module| of_module(module)).collect();
+            patterns.truncate(MAX_PATTERNS_PER_MODULE);
+        }
+        let has_method = |one: &PatternUse| one.method != PatternMethod::Unknown;
+        let known: HashSet<&str> =
+            patterns.iter().filter(|one| has_method(one)).map(|one| one.pattern.as_str()).collect();
+        patterns.retain(|one| has_method(one) || !known.contains(one.pattern.as_str()));
+        patterns
+    }
+
+    /// Attacks on a pattern, which is analysed once.
+    pub(crate) fn pattern_attacks(&self, used: &PatternUse) -> Arc<[AttackText]> {
+        let known = || self.attacks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(attacks) = known().get(used) {
+            return Arc::clone(attacks);
+        }
+        let attacks: Arc<[AttackText]> = regex::find_attacks(used).into();
+        known().insert(used.clone(), Arc::clone(&attacks));
+        attacks
     }
 
     pub(crate) fn class(&self, dotted: &str) -> Option<&'a ClassInfo> {
@@ -259,6 +310,10 @@ fn called_names(context: SectionContext<'_>) -> Vec<String> {
     let others = context.section.calls.iter().map(|call| call.target.clone());
     let own = context.hints.callees.iter().map(|name| format!("{}.{name}", context.module));
     others.chain(own).collect()
+}
+
+fn is_submodule(module: &str, package: &str) -> bool {
+    module.strip_prefix(package).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The module and qualified name of a dotted name outside of the repository.

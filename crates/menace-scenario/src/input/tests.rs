@@ -483,6 +483,84 @@ fn patterns_of_the_source_get_near_matches() {
     assert!(hostile(&mut fixture, 1.0).iter().any(is_searched));
 }
 
+fn pattern_use(pattern: &str) -> menace_model::PatternUse {
+    menace_model::PatternUse {
+        pattern: pattern.to_owned(),
+        flags: 0,
+        is_bytes: false,
+        method: menace_model::PatternMethod::Search,
+    }
+}
+
+#[test]
+fn attack_texts_stand_in_every_place_for_a_text() {
+    let mut fixture = InputsFixture {
+        classes: classes("Lexer", "plain", &["text: str"]),
+        ..InputsFixture::default()
+    };
+    fixture.hints.literals.pattern_uses = vec![pattern_use("k=,*,*;")];
+    fixture.hints.literals.strings = vec!["x-key".to_owned()];
+    let grown = |fixture: &InputsFixture, param: &str| -> Vec<Value> {
+        let inputs =
+            fixture.with_generator(&[param], |generator| generator.growing_inputs(Seed(1)));
+        inputs.iter().map(|input| input.at_size(100).args.remove(0)).collect()
+    };
+    let in_value = |values: &[Value], wanted: &str| {
+        values.iter().any(|value| {
+            let text = format!("{value:?}");
+            text.contains(wanted) && text.contains("times: 100")
+        })
+    };
+    assert!(in_value(&grown(&fixture, "line: str"), "\"k=,\""));
+    assert!(in_value(&grown(&fixture, "line: bytes"), "Bytes([107, 61, 44])"));
+    assert!(in_value(&grown(&fixture, "headers: dict[str, str]"), "x-key"));
+    assert!(in_value(&grown(&fixture, "lexer: m.Lexer"), "New"));
+    fixture.hints.literals.pattern_uses = vec![pattern_use("k=,+;")];
+    assert_eq!(grown(&fixture, "line: str"), []);
+}
+
+#[test]
+fn patterns_of_called_sections_are_attacked_through_the_caller() {
+    let (classes, types) = (ClassIndex::default(), NamedTypeIndex::default());
+    let mut parse = section("parse", &["text: str"]);
+    let read = section("read", &["line: str"]);
+    let mut parse_hints = SectionHints::default();
+    let mut read_hints = SectionHints::default();
+    read_hints.literals.pattern_uses = vec![pattern_use("k=,*,*;")];
+    let settings = InputSettings::default();
+    let count = |parse: &Section, parse_hints: &SectionHints, module: &str| {
+        let mut facts = RepositoryFacts::new(&classes, &types);
+        facts.add_section("m", parse, parse_hints);
+        facts.add_section(module, &read, &read_hints);
+        let generator = InputGenerator::new(parse, parse_hints, &facts, &settings);
+        generator.growing_inputs(Seed(1)).len()
+    };
+    assert!(count(&parse, &parse_hints, "m") > 0, "a pattern of the same module");
+    assert!(count(&parse, &parse_hints, "m.rules") > 0, "a pattern of the package");
+    assert_eq!(count(&parse, &parse_hints, "other"), 0);
+    parse_hints.literals.pattern_uses = vec![pattern_use("a")];
+    assert_eq!(count(&parse, &parse_hints, "m.rules"), 0);
+    let target = "other.read".to_owned();
+    parse.calls.push(menace_model::CallEdge { target, path: None, line: 2 });
+    assert!(count(&parse, &parse_hints, "other") > 0);
+}
+
+#[test]
+fn attack_texts_come_after_the_beginning_of_an_example() {
+    let hints = hints_with_uses(
+        "line",
+        &serde_json::json!([{"method_with": {"name": "startswith", "argument": "'bytes='"}}]),
+    );
+    let mut fixture = InputsFixture { hints, ..InputsFixture::default() };
+    fixture.hints.literals.pattern_uses = vec![pattern_use("^=?,*,*;")];
+    let inputs =
+        fixture.with_generator(&["line: str"], |generator| generator.growing_inputs(Seed(1)));
+    let texts: Vec<String> =
+        inputs.iter().map(|input| format!("{:?}", input.at_size(10).args[0])).collect();
+    assert!(texts.iter().any(|text| text.contains("bytes=")), "{texts:?}");
+    assert!(inputs.len() <= 24);
+}
+
 #[test]
 fn a_generic_class_is_constructed_with_its_type_arguments() {
     let params = ["label: K", "items: list[V]", "size: V"];

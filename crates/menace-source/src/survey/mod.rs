@@ -15,6 +15,7 @@ mod known_value;
 mod lines;
 mod name_environment;
 mod passed_params;
+mod patterns;
 mod section_index;
 #[cfg(test)]
 mod tests;
@@ -146,6 +147,10 @@ impl RepositorySurvey<'_> {
             let lines = lines::section_lines(tree, &file.lines, &module.sections);
             for (hints, lines) in hints.iter_mut().zip(lines) {
                 hints.lines = lines;
+            }
+            let uses = patterns::section_patterns(tree, &file.lines, &module.sections);
+            for (hints, uses) in hints.iter_mut().zip(uses) {
+                hints.literals.pattern_uses = uses;
             }
             Some(hints)
         });

@@ -51,6 +51,11 @@ impl InputGenerator<'_> {
                 self.regex_attack_texts(guess, 0).into_iter().take(MAX_ATTACKS_PER_ROLE);
             inputs.extend(regex_attacks.map(|text| self.attack_param(index, text, seed)));
         }
+        for input in self.exponential_inputs(seed) {
+            if !inputs.contains(&input) {
+                inputs.push(input);
+            }
+        }
         if let Some(class) = &self.receiver {
             let instances = self.values_with_hostile_text(
                 &ValueShape::Instance(class.clone()),
@@ -120,7 +125,7 @@ impl InputGenerator<'_> {
         )
     }
 
-    fn attack_param(&self, param: usize, text: Value, seed: Seed) -> CallInput {
+    pub(super) fn attack_param(&self, param: usize, text: Value, seed: Seed) -> CallInput {
         let mut maker = self.new_maker(seed);
         let receiver = self.make_receiver(&mut maker, 0);
         let mut slots = maker.make_slots(&self.guesses, ArgumentPolicy::TYPICAL);
@@ -193,7 +198,7 @@ impl InputGenerator<'_> {
 }
 
 /// May the parameter be a text?
-fn takes_text(guess: &ParamGuess) -> bool {
+pub(super) fn takes_text(guess: &ParamGuess) -> bool {
     let is_text = |(shape, _): &(ValueShape, f64)| {
         matches!(
             shape.without_bounds(),

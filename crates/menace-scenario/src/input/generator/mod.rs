@@ -5,10 +5,12 @@
 //! | `stream` | which sources, in which order, with which shares |
 //! | `sources` | what each source makes, boundary values included |
 //! | `attack` | hostile inputs |
+//! | `regex_attack` | texts that regular expressions search for long, in the places for texts |
 //! | `receiver` | instances that methods are called on |
 
 mod attack;
 mod receiver;
+mod regex_attack;
 mod sources;
 mod stream;
 
@@ -40,6 +42,7 @@ use super::{CallInput, boundary, mutate};
 use crate::input::network;
 use menace_model::InputStrategy;
 
+pub use regex_attack::GrowingInput;
 pub use stream::InputStream;
 
 /// The largest number that is a plausible count: a loop may run that often.

@@ -7,6 +7,7 @@ mod files;
 mod flow;
 mod lines;
 mod literals;
+mod patterns;
 mod uses;
 
 use std::fs;
