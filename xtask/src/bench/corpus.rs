@@ -96,6 +96,15 @@ struct BugResult {
     fixed: Option<ReleaseResult>,
 }
 
+impl BugResult {
+    /// Whether the fixed release was run and has no such report. What both releases show may be
+    /// another bug.
+    fn is_only_vulnerable(&self) -> bool {
+        let is_gone = |fixed: &ReleaseResult| !fixed.failed && !fixed.is_reported();
+        self.vulnerable.is_reported() && self.fixed.as_ref().is_some_and(is_gone)
+    }
+}
+
 struct CorpusBench {
     menace: MenaceBinary,
     budget: Duration,
@@ -363,13 +372,10 @@ fn last_part(dotted: &str) -> &str {
 
 fn note(report: &CollectedReport) -> String {
     let mut note = report.status.clone();
-    for (what, list) in
-        [("not importable", &report.not_importable), ("unreachable", &report.unreachable)]
-    {
-        if let Some(first) = list.first() {
-            let reason = first["reason"].as_str().unwrap_or_default();
-            let _ = write!(note, "; {} {what}: {reason}", list.len());
-        }
+    if let Some(first) = report.not_importable.first() {
+        let (module, reason) = (first["module"].as_str(), first["reason"].as_str());
+        let (module, reason) = (module.unwrap_or_default(), reason.unwrap_or_default());
+        let _ = write!(note, "; {module} is not importable: {reason}");
     }
     note
 }
@@ -405,16 +411,20 @@ fn render_table(results: &[BugResult]) -> String {
     for result in results {
         kinds.entry(result.kind).or_default().push(result);
     }
-    let mut text = "| kind | found | reported on fixed releases |\n|---|---|---|\n".to_owned();
+    let mut text =
+        "| kind | found | of these not on the fixed release | reported on fixed releases |\n\
+                    |---|---|---|---|\n"
+            .to_owned();
     let all: Vec<&BugResult> = results.iter().collect();
     let rows = kinds.iter().map(|(kind, results)| (kind_name(*kind), results));
     for (kind, results) in rows.chain([("all".to_owned(), &all)]) {
         let found = results.iter().filter(|result| result.vulnerable.is_reported()).count();
+        let only = results.iter().filter(|result| result.is_only_vulnerable()).count();
         let fixed: Vec<_> = results.iter().filter_map(|result| result.fixed.as_ref()).collect();
         let reported = fixed.iter().filter(|release| release.is_reported()).count();
         let _ = writeln!(
             text,
-            "| {kind} | {found} of {} | {reported} of {} |",
+            "| {kind} | {found} of {} | {only} | {reported} of {} |",
             results.len(),
             fixed.len()
         );

@@ -28,7 +28,6 @@ pub(super) struct CollectedReport {
     pub(super) calls: u64,
     pub(super) failures: Vec<ReportedFinding>,
     pub(super) not_importable: Vec<Value>,
-    pub(super) unreachable: Vec<Value>,
 }
 
 /// One failure of the report, with whatever else it says of it.
