@@ -1,5 +1,6 @@
 //! Project chores: `cargo xtask test` sets up and runs every check, `cargo xtask bench` measures.
 
+mod bench;
 mod fuzz;
 mod python;
 mod run;
@@ -27,6 +28,10 @@ cargo xtask bench power
                     measure what exploring finds in a repository with planted weaknesses
 cargo xtask bench run
                     measure what a run costs beside its calls, on 500 and on 5,000 sections
+cargo xtask bench corpus [--only ID] [--seconds 60] [--jobs 1] [--fixed] [--require N]
+                    count which documented bugs of released packages are found
+cargo xtask bench precision [--packages FILE] [--seconds 90] [--judgements FILE]
+                    count how much of what is reported of released packages is worth reading
 cargo xtask bench forecast
                     measure forecasts of 100 metrics against statsmodels
 cargo xtask bench serve
@@ -146,6 +151,8 @@ fn bench(arguments: &[String]) -> Result<()> {
         "power" => cargo_bench("dist", "menace-loop", "power", rest).run(),
         "serve" => cargo_bench("dev", "menace-serve", "serve", rest).run(),
         "run" => cargo_bench("dist", "menace", "run", rest).run(),
+        "corpus" => bench::corpus::run(rest),
+        "precision" => bench::precision::run(rest),
         "forecast" => {
             let python = python::ensure_reference_venv()?.join("bin/python");
             let script = "crates/menace-track/benches/forecast.py";

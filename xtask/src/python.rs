@@ -18,7 +18,7 @@ const TYPED_PROGRAMS: [&str; 2] =
     ["crates/menace-sandbox/guest", "crates/menace-sandbox/tests/guest_driver"];
 
 /// Programs of one file each.
-const TYPED_FILES: [&str; 13] = [
+const TYPED_FILES: [&str; 14] = [
     "crates/menace-loop/src/cycle/round_trip.py",
     "crates/menace-loop/src/metrics/collecting.py",
     "crates/menace-model/src/value/tests/rebuild.py",
@@ -32,6 +32,7 @@ const TYPED_FILES: [&str; 13] = [
     "crates/menace-source/tests/standard_library.py",
     "crates/menace-track/benches/forecast.py",
     "crates/menace-track/tests/reference/make.py",
+    "xtask/src/bench/snippet.py",
 ];
 
 /// Lints all Python of the repository, checks its format and its type hints; settings are in

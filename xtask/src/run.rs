@@ -72,6 +72,13 @@ impl ProgramCommand {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// Starts it and returns whether it succeeded and what it said on standard error.
+    pub(crate) fn output_and_messages(mut self) -> Result<(bool, String)> {
+        let output = self.0.output().with_context(|| format!("cannot start {:?}", self.0))?;
+        let messages = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Ok((output.status.success(), messages))
+    }
+
     /// Starts it, shows each line that it prints and hands it to `read`; whether it succeeded.
     #[expect(clippy::print_stdout, reason = "this is the user interface of xtask")]
     pub(crate) fn run_with_lines(mut self, mut read: impl FnMut(&str)) -> Result<bool> {

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ALLOWED_USES: [(&str, &[&str]); 7] = [
+const ALLOWED_USES: [(&str, &[&str]); 8] = [
     ("config", &[]),
     ("regex", &[]),
     ("input", &["config", "regex"]),
