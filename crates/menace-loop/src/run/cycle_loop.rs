@@ -33,7 +33,8 @@ use crate::failure::{has_faults, without_trouble};
 pub(super) struct CycleLoop<'s> {
     pub request: &'s RunRequest<'s>,
     pub engine: CycleEngine<'s>,
-    pub assessor: FindingAssessor<'s>,
+    /// `None` where findings are not assessed.
+    pub assessor: Option<FindingAssessor<'s>>,
     pub known: KnownFailures,
     pub cold_start_curves: ColdStartCurves,
     pub history: HistoryStore,
@@ -127,19 +128,7 @@ impl CycleLoop<'_> {
         if cycle == 0 {
             self.recheck_known(&mut result)?;
         }
-        self.remove_trouble(&mut result)?;
-        let found = result.failures.values().map(|counted| &counted.failure);
-        for LiftedFinding { failure, chain } in self.assessor.lift(found, self.engine.runner)? {
-            tracing::debug!(section = %failure.section, ?chain, "an internal finding was lifted");
-            self.writer.record_failure(&failure, now_ms(), 1)?;
-            self.observer.on_event(RunEvent::FindingConfirmed(&failure));
-            result.add_failure_beyond_breadth(failure, 1);
-        }
-        let found = result.failures.values().map(|counted| &counted.failure);
-        for (id, assessment) in self.assessor.assess(found, self.engine.runner)? {
-            self.writer.record_assessment(id.clone(), &assessment)?;
-            result.failures.entry(id).and_modify(|one| one.assessment = Some(assessment));
-        }
+        self.assess_findings(&mut result)?;
         let tallies = std::mem::take(&mut result.cells);
         Ok(MadeCalls { result, tallies, joules: meter.stop() })
     }
@@ -200,6 +189,25 @@ impl CycleLoop<'_> {
         self.warn(decisions.warnings.iter().cloned());
         self.warn(warnings);
         Ok(ScoredCycle { result, measurement, evaluation, decisions })
+    }
+
+    /// Proves, lifts and rates the findings of a cycle.
+    fn assess_findings(&mut self, result: &mut CycleResult) -> Result<(), RunError> {
+        let Some(assessor) = &self.assessor else { return Ok(()) };
+        self.remove_trouble(result)?;
+        let found = result.failures.values().map(|counted| &counted.failure);
+        for LiftedFinding { failure, chain } in assessor.lift(found, self.engine.runner)? {
+            tracing::debug!(section = %failure.section, ?chain, "an internal finding was lifted");
+            self.writer.record_failure(&failure, now_ms(), 1)?;
+            self.observer.on_event(RunEvent::FindingConfirmed(&failure));
+            result.add_failure_beyond_breadth(failure, 1);
+        }
+        let found = result.failures.values().map(|counted| &counted.failure);
+        for (id, assessment) in assessor.assess(found, self.engine.runner)? {
+            self.writer.record_assessment(id.clone(), &assessment)?;
+            result.failures.entry(id).and_modify(|one| one.assessment = Some(assessment));
+        }
+        Ok(())
     }
 
     /// Replaces the calls of failures that also show without the faults under which they were found.

@@ -98,6 +98,8 @@ pub struct RunRequest<'a> {
     pub recover: bool,
     /// Receives a line of JSON after each cycle.
     pub forecast_log: Option<&'a Path>,
+    /// Whether findings are proved, lifted and rated.
+    pub assess_findings: bool,
     /// Run each pending micro-pilot even where the settings only queue them.
     pub process_borderline: bool,
 }
@@ -145,7 +147,7 @@ pub fn run(
     warnings.add(history_warnings, observer);
     let surveyed = SurveyedAnalysis::new(request.analysis)?;
     let facts = surveyed.facts();
-    let exposure = request.analysis.exposure();
+    let exposure = request.assess_findings.then(|| request.analysis.exposure());
     let lines = SourceLineCache::new(request.repository);
     let known = KnownFailures::read(&store)?;
     let writer = store.start_run(&RunStartRecord {
@@ -162,7 +164,7 @@ pub fn run(
     let mut cycles = CycleLoop {
         request,
         engine,
-        assessor: FindingAssessor::new(&engine, &exposure),
+        assessor: exposure.as_ref().map(|exposure| FindingAssessor::new(&engine, exposure)),
         known,
         cold_start_curves,
         history,

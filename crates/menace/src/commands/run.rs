@@ -133,6 +133,11 @@ pub(crate) struct RunCommand {
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOnArg>,
 
+    /// Assess findings: prove each by its exported test in a plain interpreter, lift those of
+    /// internal sections to public ones, and show only those that are likely to be bugs.
+    #[arg(long)]
+    assess: bool,
+
     #[command(flatten)]
     findings: FindingFilter,
 
@@ -228,6 +233,7 @@ impl RunCommand {
             reset_flags: self.reset_flags,
             recover: self.recover,
             forecast_log: self.convergence.forecast_log.as_deref(),
+            assess_findings: self.assess,
             process_borderline: self.convergence.process_borderline,
         };
         let report = run_with_progress(&request, &live_servers)?;

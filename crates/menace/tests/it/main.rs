@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests and benchmarks make the files they read")]
 
 mod analyze;
+mod assess;
 mod cache;
 mod conditions;
 mod convergence;
