@@ -18,7 +18,8 @@ const TYPED_PROGRAMS: [&str; 2] =
     ["crates/menace-sandbox/guest", "crates/menace-sandbox/tests/guest_driver"];
 
 /// Programs of one file each.
-const TYPED_FILES: [&str; 14] = [
+const TYPED_FILES: [&str; 15] = [
+    "crates/menace-loop/src/assess/run_exported.py",
     "crates/menace-loop/src/cycle/round_trip.py",
     "crates/menace-loop/src/metrics/collecting.py",
     "crates/menace-model/src/value/tests/rebuild.py",

@@ -1,4 +1,4 @@
-//! Who can reach a section: users of the package, its own code, or only tests.
+//! How exposed a section is: to users of the package, to its own code, or only to tests.
 
 use serde::{Deserialize, Serialize};
 

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_documents_is_told_apart_from_prose() {
+    fn code_in_documents_is_recognized_beside_prose() {
         let mut names = HashSet::new();
         collect_code_names("The cart of ``add`` and get(1).\n>>> total\n  prose\n", &mut names);
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();

@@ -9,8 +9,8 @@
 //! | `proof` | the exported test of a finding, run in a plain interpreter |
 //! | `root` | findings with the same cause → the one that is shown |
 //!
-//! The rules are described in docs/weaknesses.md. Invariant: apart from `proof` and `lift` pure; equal findings, proofs
-//! and sources give equal assessments.
+//! The rules are described in docs/weaknesses.md. Invariant: apart from `proof` and `lift` pure;
+//! equal findings, proofs and sources give equal assessments.
 
 mod confidence;
 mod lift;

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import types
 from pathlib import Path
+from typing import Any
 
 
 class TestFailed(Exception):
@@ -20,34 +21,37 @@ class TestFailed(Exception):
 class MonkeyPatch:
     """The part of pytest's fixture that exported tests use."""
 
-    def chdir(self, path):
+    def chdir(self, path: Path) -> None:
         os.chdir(path)
 
-    def setenv(self, name, value):
+    def setenv(self, name: str, value: str) -> None:
         os.environ[name] = value
 
-    def setattr(self, owner, name, value):
+    def setattr(self, owner: object, name: str, value: object) -> None:
         setattr(owner, name, value)
 
 
-def fail(reason=""):
+def fail(reason: str = "") -> None:
     raise TestFailed(reason)
 
 
-pytest = types.ModuleType("pytest")
+pytest: Any = types.ModuleType("pytest")
 pytest.fail = fail
 sys.modules["pytest"] = pytest
 
 
-def describe(error):
+def describe(error: BaseException) -> str:
     text = type(error).__name__ + ": " + str(error)
     return text[:500]
 
 
-def main():
+def main() -> None:
     source = sys.stdin.read()
     repository = os.getcwd()
-    names = {"__name__": "exported", "__file__": os.path.join(repository, "exported.py")}
+    names: dict[str, Any] = {
+        "__name__": "exported",
+        "__file__": os.path.join(repository, "exported.py"),
+    }
     directory = Path(tempfile.mkdtemp())
     answer = {"result": "passed", "detail": ""}
     with contextlib.redirect_stdout(sys.stderr):

@@ -10,7 +10,7 @@ mod shrink;
 
 pub use identity::{FailureEvidence, SourceLineCache};
 pub use repro::{ReproResult, repro};
-pub(crate) use repro::{has_faults, repro_until, without_trouble};
+pub(crate) use repro::{has_faults, repro_until, without_faults};
 pub use shrink::{ShrinkRequest, ShrinkResult, shrink};
 
 use menace_sandbox::SandboxError;

@@ -93,7 +93,7 @@ pub(crate) fn repro_until(
 
 /// The failure without the faults and the bad network under which it was found, if it shows then,
 /// too. A burst stays where the weakness is about concurrency.
-pub(crate) fn without_trouble(
+pub(crate) fn without_faults(
     failure: &Failure,
     backend: &dyn SandboxBackend,
     analysis: &Analysis,

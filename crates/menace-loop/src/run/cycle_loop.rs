@@ -28,7 +28,7 @@ use super::warnings::{RunWarning, WarningLog};
 use super::{RunError, RunRequest};
 use crate::assess::{FindingAssessor, LiftedFinding};
 use crate::cycle::{CycleOptions, CyclePlan, CycleResult, RunEvent, RunObserver, SectionFilter};
-use crate::failure::{has_faults, without_trouble};
+use crate::failure::{has_faults, without_faults};
 
 pub(super) struct CycleLoop<'s> {
     pub request: &'s RunRequest<'s>,
@@ -194,7 +194,7 @@ impl CycleLoop<'_> {
     /// Proves, lifts and rates the findings of a cycle.
     fn assess_findings(&mut self, result: &mut CycleResult) -> Result<(), RunError> {
         let Some(assessor) = &self.assessor else { return Ok(()) };
-        self.remove_trouble(result)?;
+        self.remove_needless_faults(result)?;
         let found = result.failures.values().map(|counted| &counted.failure);
         for LiftedFinding { failure, chain } in assessor.lift(found, self.engine.runner)? {
             tracing::debug!(section = %failure.section, ?chain, "an internal finding was lifted");
@@ -210,8 +210,9 @@ impl CycleLoop<'_> {
         Ok(())
     }
 
-    /// Replaces the calls of failures that also show without the faults under which they were found.
-    fn remove_trouble(&self, result: &mut CycleResult) -> Result<(), RunError> {
+    /// Replaces the calls of failures that also show without the faults under which they were
+    /// found.
+    fn remove_needless_faults(&self, result: &mut CycleResult) -> Result<(), RunError> {
         let RunRequest { backend, analysis, cancel, deadline, .. } = self.request;
         let found = result.failures.values_mut();
         for counted in found.filter(|one| has_faults(&one.failure.call)) {
@@ -219,7 +220,7 @@ impl CycleLoop<'_> {
                 break;
             }
             let failure = &counted.failure;
-            if let Some(plain) = without_trouble(failure, *backend, analysis, cancel, *deadline)? {
+            if let Some(plain) = without_faults(failure, *backend, analysis, cancel, *deadline)? {
                 self.writer.record_failure(&plain, now_ms(), 0)?;
                 counted.failure = plain;
             }

@@ -68,6 +68,7 @@ pub use scoring_config::{ScoringConfig, ScoringConfigError};
 
 /// Everything that a run needs.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of the command")]
 pub struct RunRequest<'a> {
     /// See [`new_id`].
     pub id: RunId,

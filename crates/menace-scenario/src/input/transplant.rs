@@ -175,7 +175,7 @@ mod tests {
         };
         let params = [param("text"), param("count"), param("more")];
         let values = transplantable_values(&[Value::from("new"), Value::None]);
-        let made = transplant_values(&facts, &params, &[base.clone()], &values);
+        let made = transplant_values(&facts, &params, std::slice::from_ref(&base), &values);
         let first = CallInput { args: vec![Value::from("new"), Value::Int(1)], ..base.clone() };
         let kwargs = vec![("more".to_owned(), Value::from("new"))];
         assert_eq!(made, [first, CallInput { kwargs, ..base }]);

@@ -61,6 +61,7 @@ Examples:
   menace run --repo . --fail-on new          # in CI: exit code 3 for new failures
 
 docs/run.md explains the report, docs/metrics.md the numbers, docs/scenarios.md the scenarios.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunCommand {
     /// The repository [default: `SANDBOX_REPO_PATH`, else the working directory].
     #[arg(long, value_name = "DIR")]

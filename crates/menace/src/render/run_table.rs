@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color};
 
-use menace_model::{WeaknessKind, format_count, is_test_path};
+use menace_model::{FindingAssessment, WeaknessKind, format_count, is_test_path};
 use menace_store::{
     FailureReport, ModuleScoreReport, RunReport, ScenarioReport, SkippedStageReport,
 };
@@ -50,7 +50,8 @@ pub(crate) fn render(
 
 /// By confidence and severity; without an assessment by kind. Of equal ones new failures first.
 fn failures_worst_first(failures: &[FailureReport]) -> Vec<&FailureReport> {
-    let rank = |failure: &FailureReport| failure.assessment.as_ref().map_or(0.0, |one| one.rank());
+    let rank =
+        |failure: &FailureReport| failure.assessment.as_ref().map_or(0.0, FindingAssessment::rank);
     let mut sorted: Vec<&FailureReport> = failures.iter().collect();
     sorted.sort_by(|one, other| {
         let by_kind = |failure: &FailureReport| (failure.kind.rank(), !failure.new);

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use ruff_python_ast::{self as ast, Expr, InterpolatedStringElement, Operator};
 use ruff_text_size::Ranged;
 
-use super::scopes::{Binding, ModuleScopes, ScopeId, Scoped, display_elements};
+use super::scopes::{Binding, ExpressionInScope, ModuleScopes, ScopeId, display_elements};
 
 /// Stands for a part that is unknown: a text as good as any, also as a count.
 const UNKNOWN_TEXT: &str = "1";
@@ -57,25 +57,30 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     }
 
     /// The texts that an expression can have; none if it is unknown.
-    pub(super) fn texts(&self, expr: Scoped<'a>) -> Vec<FoldedText> {
+    pub(super) fn texts(&self, expr: ExpressionInScope<'a>) -> Vec<FoldedText> {
         self.steps.set(0);
         self.fold(expr, 0)
     }
 
     /// The expressions that names, items and choices lead to.
-    pub(super) fn resolve(&self, expr: Scoped<'a>) -> Vec<Scoped<'a>> {
+    pub(super) fn resolve(&self, expr: ExpressionInScope<'a>) -> Vec<ExpressionInScope<'a>> {
         self.steps.set(0);
         let mut found = Vec::new();
         self.resolve_into(expr, 0, &mut found);
         found
     }
 
-    fn resolve_into(&self, scoped: Scoped<'a>, depth: usize, found: &mut Vec<Scoped<'a>>) {
+    fn resolve_into(
+        &self,
+        scoped: ExpressionInScope<'a>,
+        depth: usize,
+        found: &mut Vec<ExpressionInScope<'a>>,
+    ) {
         if found.len() >= MAX_ITEMS || !self.may_continue(depth) {
             return;
         }
-        let Scoped { expr, scope } = scoped;
-        let inner = |expr: &'a Expr| Scoped { expr, scope };
+        let ExpressionInScope { expr, scope } = scoped;
+        let inner = |expr: &'a Expr| ExpressionInScope { expr, scope };
         match expr {
             Expr::Name(name) => {
                 let bindings = self.module.lookup(name.id.as_str(), scope);
@@ -120,10 +125,10 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     /// A name of anything else than a value stands for itself.
     fn resolve_bindings(
         &self,
-        scoped: Scoped<'a>,
+        scoped: ExpressionInScope<'a>,
         bindings: &[Binding<'a>],
         depth: usize,
-        found: &mut Vec<Scoped<'a>>,
+        found: &mut Vec<ExpressionInScope<'a>>,
     ) {
         let is_followed =
             |one: &Binding<'a>| matches!(one, Binding::Value(_) | Binding::Item { .. });
@@ -147,8 +152,8 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         }
     }
 
-    fn subscript(base: Scoped<'a>, index: &Expr) -> Vec<Scoped<'a>> {
-        let scoped = |expr: &'a Expr| Scoped { expr, scope: base.scope };
+    fn subscript(base: ExpressionInScope<'a>, index: &Expr) -> Vec<ExpressionInScope<'a>> {
+        let scoped = |expr: &'a Expr| ExpressionInScope { expr, scope: base.scope };
         if let Some(elements) = display_elements(base.expr) {
             let chosen = integer(index).map(|index| elements.get(index).into_iter().collect());
             let chosen: Vec<&'a Expr> = chosen.unwrap_or_else(|| elements.iter().collect());
@@ -169,7 +174,12 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     }
 
     /// The items of an iteration; of each, the part at the path.
-    fn items(&self, iter: Scoped<'a>, path: &[usize], depth: usize) -> Vec<Scoped<'a>> {
+    fn items(
+        &self,
+        iter: ExpressionInScope<'a>,
+        path: &[usize],
+        depth: usize,
+    ) -> Vec<ExpressionInScope<'a>> {
         let mut sources = Vec::new();
         self.resolve_into(iter, depth + 1, &mut sources);
         let mut found = Vec::new();
@@ -182,15 +192,15 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
 
     fn items_of(
         &self,
-        source: Scoped<'a>,
+        source: ExpressionInScope<'a>,
         path: &[usize],
         depth: usize,
-        found: &mut Vec<Scoped<'a>>,
+        found: &mut Vec<ExpressionInScope<'a>>,
     ) {
         if !self.may_continue(depth) {
             return;
         }
-        let scoped = |expr: &'a Expr| Scoped { expr, scope: source.scope };
+        let scoped = |expr: &'a Expr| ExpressionInScope { expr, scope: source.scope };
         if let Some(elements) = display_elements(source.expr) {
             for element in elements.iter().take(MAX_ITEMS) {
                 match element {
@@ -226,9 +236,9 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         scope: ScopeId,
         path: &[usize],
         depth: usize,
-        found: &mut Vec<Scoped<'a>>,
+        found: &mut Vec<ExpressionInScope<'a>>,
     ) {
-        let scoped = |expr: &'a Expr| Scoped { expr, scope };
+        let scoped = |expr: &'a Expr| ExpressionInScope { expr, scope };
         match (&*call.func, &*call.arguments.args, path) {
             (Expr::Attribute(method), [], _) => {
                 let mut tables = Vec::new();
@@ -244,7 +254,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                         let chosen =
                             if takes_values { Some(&item.value) } else { item.key.as_ref() };
                         let Some(expr) = chosen else { continue };
-                        let part = Scoped { expr, scope: table.scope };
+                        let part = ExpressionInScope { expr, scope: table.scope };
                         found.extend(self.part(part, path, depth + 1));
                     }
                 }
@@ -269,19 +279,24 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         }
     }
 
-    fn part(&self, item: Scoped<'a>, path: &[usize], depth: usize) -> Vec<Scoped<'a>> {
+    fn part(
+        &self,
+        item: ExpressionInScope<'a>,
+        path: &[usize],
+        depth: usize,
+    ) -> Vec<ExpressionInScope<'a>> {
         let [index, path @ ..] = path else { return vec![item] };
         let mut items = Vec::new();
         self.resolve_into(item, depth + 1, &mut items);
         let parts = items.into_iter().filter_map(|item| {
             let expr = display_elements(item.expr)?.get(*index)?;
-            Some(Scoped { expr, scope: item.scope })
+            Some(ExpressionInScope { expr, scope: item.scope })
         });
-        let parts: Vec<Scoped<'a>> = parts.collect();
+        let parts: Vec<ExpressionInScope<'a>> = parts.collect();
         parts.into_iter().flat_map(|part| self.part(part, path, depth + 1)).collect()
     }
 
-    fn fold(&self, scoped: Scoped<'a>, depth: usize) -> Vec<FoldedText> {
+    fn fold(&self, scoped: ExpressionInScope<'a>, depth: usize) -> Vec<FoldedText> {
         let mut leaves = Vec::new();
         self.resolve_into(scoped, depth, &mut leaves);
         let mut texts = Vec::new();
@@ -295,12 +310,12 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
         texts
     }
 
-    fn fold_leaf(&self, scoped: Scoped<'a>, depth: usize) -> Vec<FoldedText> {
+    fn fold_leaf(&self, scoped: ExpressionInScope<'a>, depth: usize) -> Vec<FoldedText> {
         if !self.may_continue(depth) {
             return Vec::new();
         }
-        let Scoped { expr, scope } = scoped;
-        let inner = |expr: &'a Expr| Scoped { expr, scope };
+        let ExpressionInScope { expr, scope } = scoped;
+        let inner = |expr: &'a Expr| ExpressionInScope { expr, scope };
         match expr {
             Expr::StringLiteral(text) => vec![FoldedText::new(text.value.to_str())],
             Expr::BytesLiteral(bytes) => {
@@ -382,9 +397,10 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                             InterpolatedStringElement::Literal(text) => {
                                 vec![FoldedText::new(&*text.value)]
                             }
-                            InterpolatedStringElement::Interpolation(inner) => {
-                                self.fold(Scoped { expr: &inner.expression, scope }, depth + 1)
-                            }
+                            InterpolatedStringElement::Interpolation(inner) => self.fold(
+                                ExpressionInScope { expr: &inner.expression, scope },
+                                depth + 1,
+                            ),
                         });
                     }
                 }
@@ -394,7 +410,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     }
 
     fn fold_call(&self, call: &'a ast::ExprCall, scope: ScopeId, depth: usize) -> Vec<FoldedText> {
-        let inner = |expr: &'a Expr| Scoped { expr, scope };
+        let inner = |expr: &'a Expr| ExpressionInScope { expr, scope };
         if self.regex_function(&call.func, scope).as_deref() == Some("compile")
             && let Some(pattern) = call.arguments.find_argument_value("pattern", 0)
         {
@@ -473,7 +489,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     fn format_percent(
         &self,
         template: &FoldedText,
-        argument: Scoped<'a>,
+        argument: ExpressionInScope<'a>,
         depth: usize,
     ) -> Vec<FoldedText> {
         let mut arguments = Vec::new();
@@ -498,7 +514,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                 let value = arguments.iter().find_map(|one| match one.expr {
                     Expr::Tuple(tuple) => {
                         let expr = tuple.elts.get(position)?;
-                        Some(Scoped { expr, scope: one.scope })
+                        Some(ExpressionInScope { expr, scope: one.scope })
                     }
                     _ => None,
                 });
@@ -514,11 +530,15 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
     }
 
     /// The value of a name in `{"name": …}`, `dict(name=…)`, `locals()`.
-    fn named_value(&self, table: Scoped<'a>, key: &str) -> Option<Scoped<'a>> {
+    fn named_value(
+        &self,
+        table: ExpressionInScope<'a>,
+        key: &str,
+    ) -> Option<ExpressionInScope<'a>> {
         match table.expr {
             Expr::Dict(dict) => dict.items.iter().find_map(|item| match &item.key {
                 Some(Expr::StringLiteral(own)) if own.value.to_str() == key => {
-                    Some(Scoped { expr: &item.value, scope: table.scope })
+                    Some(ExpressionInScope { expr: &item.value, scope: table.scope })
                 }
                 _ => None,
             }),
@@ -532,7 +552,7 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                     });
                 }
                 let keyword = call.arguments.find_keyword(key)?;
-                Some(Scoped { expr: &keyword.value, scope: table.scope })
+                Some(ExpressionInScope { expr: &keyword.value, scope: table.scope })
             }
             _ => None,
         }
@@ -578,12 +598,16 @@ impl<'m, 'a> ConstantFolder<'m, 'a> {
                 let tables = call.arguments.keywords.iter().filter(|one| one.arg.is_none());
                 let mut tables = tables.flat_map(|one| {
                     let mut tables = Vec::new();
-                    self.resolve_into(Scoped { expr: &one.value, scope }, depth, &mut tables);
+                    self.resolve_into(
+                        ExpressionInScope { expr: &one.value, scope },
+                        depth,
+                        &mut tables,
+                    );
                     tables
                 });
                 tables.find_map(|table| self.named_value(table, name))
             };
-            let value = value.map(|expr| Scoped { expr, scope }).or_else(unpacked);
+            let value = value.map(|expr| ExpressionInScope { expr, scope }).or_else(unpacked);
             parts.push(value.map(|value| self.fold(value, depth + 1)).unwrap_or_default());
         }
         parts.push(piece(rest));

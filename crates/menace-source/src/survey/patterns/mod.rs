@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use menace_model::{PatternMethod, PatternUse, Section, SectionKind};
 
 use fold::{ConstantFolder, FoldedText};
-use scopes::{Binding, ModuleScopes, ScopeId, ScopeKind, Scoped};
+use scopes::{Binding, ExpressionInScope, ModuleScopes, ScopeId, ScopeKind};
 
 /// The most patterns of one section, and of the module itself.
 const MAX_PATTERNS_PER_SECTION: usize = 1_000;
@@ -105,8 +105,8 @@ struct PatternParam {
 /// A call of a function of `re`, or of a method of a compiled pattern.
 #[derive(Debug)]
 struct RegexCall<'a> {
-    pattern: Scoped<'a>,
-    flags: Option<Scoped<'a>>,
+    pattern: ExpressionInScope<'a>,
+    flags: Option<ExpressionInScope<'a>>,
     method: PatternMethod,
     /// Where it is used.
     scope: ScopeId,
@@ -162,7 +162,7 @@ impl<'a> PatternFinder<'_, 'a> {
                         let name = self.module.scopes[function].params.get(index)?;
                         let position = index.checked_sub(usize::from(is_bound))?;
                         let expr = call.arguments.find_argument_value(name, position)?;
-                        Some(Scoped { expr, scope: *scope })
+                        Some(ExpressionInScope { expr, scope: *scope })
                     };
                     let Some(pattern) = argument(param.pattern) else { continue };
                     let flags = param.flags.and_then(argument);
@@ -185,7 +185,7 @@ impl<'a> PatternFinder<'_, 'a> {
 
     fn add_uses(
         &self,
-        pattern: Scoped<'a>,
+        pattern: ExpressionInScope<'a>,
         flags: u32,
         method: PatternMethod,
         scope: ScopeId,
@@ -209,7 +209,7 @@ impl<'a> PatternFinder<'_, 'a> {
             };
             let argument = |name: &str, position: usize| {
                 let expr = call.arguments.find_argument_value(name, position)?;
-                Some(Scoped { expr, scope })
+                Some(ExpressionInScope { expr, scope })
             };
             let Some(pattern) = argument("pattern", 0) else { return Vec::new() };
             let flags = argument("flags", flags_position);
@@ -220,7 +220,7 @@ impl<'a> PatternFinder<'_, 'a> {
         let methods: Vec<(&'a Expr, &str, ScopeId)> = match &*call.func {
             Expr::Attribute(method) => vec![(&*method.value, method.attr.as_str(), scope)],
             Expr::Name(_) => {
-                let callees = self.folder.resolve(Scoped { expr: &call.func, scope });
+                let callees = self.folder.resolve(ExpressionInScope { expr: &call.func, scope });
                 let bound = callees.into_iter().filter_map(|callee| match callee.expr {
                     Expr::Attribute(method) => {
                         Some((&*method.value, method.attr.as_str(), callee.scope))
@@ -234,7 +234,7 @@ impl<'a> PatternFinder<'_, 'a> {
         let mut calls = Vec::new();
         for (base, name, base_scope) in methods {
             let Some(method) = PatternMethod::from_name(name) else { continue };
-            for value in self.folder.resolve(Scoped { expr: base, scope: base_scope }) {
+            for value in self.folder.resolve(ExpressionInScope { expr: base, scope: base_scope }) {
                 let Expr::Call(compile) = value.expr else { continue };
                 let function = self.folder.regex_function(&compile.func, value.scope);
                 if function.as_deref() != Some("compile") {
@@ -242,7 +242,7 @@ impl<'a> PatternFinder<'_, 'a> {
                 }
                 let argument = |name: &str, position: usize| {
                     let expr = compile.arguments.find_argument_value(name, position)?;
-                    Some(Scoped { expr, scope: value.scope })
+                    Some(ExpressionInScope { expr, scope: value.scope })
                 };
                 let Some(pattern) = argument("pattern", 0) else { continue };
                 calls.push(RegexCall { pattern, flags: argument("flags", 1), method, scope });
@@ -260,7 +260,7 @@ impl<'a> PatternFinder<'_, 'a> {
     }
 
     /// The function and the position of a parameter.
-    fn param_of(&self, expr: Scoped<'a>) -> Option<(ScopeId, usize)> {
+    fn param_of(&self, expr: ExpressionInScope<'a>) -> Option<(ScopeId, usize)> {
         self.folder.resolve(expr).into_iter().find_map(|leaf| {
             let Expr::Name(name) = leaf.expr else { return None };
             let mut at = Some(leaf.scope);
@@ -302,14 +302,14 @@ impl<'a> PatternFinder<'_, 'a> {
     }
 
     /// The flags of an expression like `re.I | re.VERBOSE`.
-    fn flags(&self, expr: Scoped<'a>, depth: usize) -> u32 {
+    fn flags(&self, expr: ExpressionInScope<'a>, depth: usize) -> u32 {
         const MAX_FLAG_DEPTH: usize = 12;
         if depth > MAX_FLAG_DEPTH {
             return NO_FLAGS;
         }
         let mut flags = NO_FLAGS;
         for leaf in self.folder.resolve(expr) {
-            let inner = |expr: &'a Expr| Scoped { expr, scope: leaf.scope };
+            let inner = |expr: &'a Expr| ExpressionInScope { expr, scope: leaf.scope };
             flags |= match leaf.expr {
                 Expr::BinOp(operation)
                     if matches!(operation.op, Operator::BitOr | Operator::Add) =>

@@ -15,19 +15,19 @@ const MAX_BINDINGS: usize = 12;
 
 /// An expression and the scope that it stands in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scoped<'a> {
+pub(super) struct ExpressionInScope<'a> {
     pub expr: &'a Expr,
     pub scope: ScopeId,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Binding<'a> {
-    Value(Scoped<'a>),
+    Value(ExpressionInScope<'a>),
     /// `name += value`.
-    Added(Scoped<'a>),
+    Added(ExpressionInScope<'a>),
     /// The target of a loop, and where in each item it stands.
     Item {
-        iter: Scoped<'a>,
+        iter: ExpressionInScope<'a>,
         path: Vec<usize>,
     },
     /// A parameter of the function of this scope.
@@ -64,7 +64,7 @@ pub(super) struct ModuleScopes<'a> {
     pub scopes: Vec<Scope<'a>>,
     pub calls: Vec<(&'a ast::ExprCall, ScopeId)>,
     /// Strings that stand alone as an argument or as an item.
-    pub lone_strings: Vec<Scoped<'a>>,
+    pub lone_strings: Vec<ExpressionInScope<'a>>,
 }
 
 impl<'a> ModuleScopes<'a> {
@@ -147,8 +147,8 @@ impl<'a> ScopeCollector<'a> {
         }
     }
 
-    fn scoped(&self, expr: &'a Expr) -> Scoped<'a> {
-        Scoped { expr, scope: self.scope }
+    fn scoped(&self, expr: &'a Expr) -> ExpressionInScope<'a> {
+        ExpressionInScope { expr, scope: self.scope }
     }
 
     fn bind_target(&mut self, target: &'a Expr, value: &'a Expr) {
@@ -174,7 +174,7 @@ impl<'a> ScopeCollector<'a> {
         }
     }
 
-    fn bind_items(&mut self, target: &'a Expr, iter: Scoped<'a>, path: &[usize]) {
+    fn bind_items(&mut self, target: &'a Expr, iter: ExpressionInScope<'a>, path: &[usize]) {
         match target {
             Expr::Name(name) => {
                 let binding = Binding::Item { iter, path: path.to_vec() };
@@ -232,7 +232,7 @@ impl<'a> ScopeCollector<'a> {
             self.found.scopes[self.scope].params.push(name);
             self.bind_in(self.scope, name, Binding::Param(index));
             if let Some(default) = param.default.as_deref() {
-                let default = Scoped { expr: default, scope: outer };
+                let default = ExpressionInScope { expr: default, scope: outer };
                 self.bind_in(self.scope, name, Binding::Value(default));
             }
         }
@@ -245,7 +245,8 @@ impl<'a> ScopeCollector<'a> {
         let scope = self.scope;
         let is_string =
             |expr: &&Expr| expr.is_string_literal_expr() || expr.is_bytes_literal_expr();
-        let strings = exprs.into_iter().filter(is_string).map(|expr| Scoped { expr, scope });
+        let strings =
+            exprs.into_iter().filter(is_string).map(|expr| ExpressionInScope { expr, scope });
         self.found.lone_strings.extend(strings);
     }
 }
