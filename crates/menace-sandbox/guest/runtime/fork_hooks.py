@@ -37,7 +37,7 @@ LIBRARY = {
 }
 _modules = sys.modules
 Module = type(sys)
-Builtin = type(len)
+Builtin: Any = type(len)
 Function = type(lambda: None)
 Method = type(full_name.__get__(0))
 LOCKS = (type(allocate_lock()), type(RLock()))

@@ -291,8 +291,15 @@ fn a_call_is_killed_at_a_moment_of_the_seed(tier: Tier) {
     };
     let first: Vec<f64> = (0..5).map(&mut moment).collect();
     let again: Vec<f64> = (0..5).map(&mut moment).collect();
+    // A busy machine delays moments, by less than what lies between those of these seeds.
+    let order = |moments: &[f64]| {
+        let mut order: Vec<usize> = (0..moments.len()).collect();
+        order.sort_by(|one, other| moments[*one].total_cmp(&moments[*other]));
+        order
+    };
+    assert_eq!(order(&first), order(&again), "{first:?} and {again:?}");
     for (one, other) in first.iter().zip(&again) {
-        assert!((one - other).abs() < 50.0, "{first:?} and {again:?}");
+        assert!((one - other).abs() < 150.0, "{first:?} and {again:?}");
     }
     let most = first.iter().fold(0.0_f64, |most, one| most.max(*one));
     assert!(first.iter().any(|one| most - one > 100.0), "all at the same moment: {first:?}");

@@ -103,7 +103,11 @@ fn processor_time_of_children_that_no_process_waits_for_is_limited(tier: Tier) {
     let outcome = session.run(busy.timeout(30_000).limited(|l| l.cpu_ms = Some(500)));
     assert_eq!(outcome.verdict, Verdict::TimedOut, "{outcome:#?}");
     assert!(outcome.result.reason.is_some_and(|reason| reason.contains("processor time")));
-    assert!(outcome.runtime_metrics.total_ms < 3000.0, "{:?}", outcome.runtime_metrics);
+    // Processor time, since a busy machine makes its half second long; without the limit the
+    // children take ten seconds.
+    let used = outcome.runtime_metrics.user_cpu_ms + outcome.runtime_metrics.system_cpu_ms;
+    assert!(used < 2000.0, "{:?}", outcome.runtime_metrics);
+    assert!(outcome.runtime_metrics.total_ms < 9000.0, "{:?}", outcome.runtime_metrics);
     session.assert_still_works();
 }
 
