@@ -87,10 +87,12 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     let result = if is_unusable { GuestResult::NoReport } else { result };
     let mut violations = collect_violations(report, &guest_report, context);
     if has_forged_end {
-        violations.push(PolicyViolation {
-            kind: FORGED_REPORT.to_owned(),
-            detail: "the report of a regular end, of a process that had none".to_owned(),
-        });
+        if !violations.iter().any(|violation| violation.kind == FORGED_REPORT) {
+            violations.push(PolicyViolation {
+                kind: FORGED_REPORT.to_owned(),
+                detail: "the report of a regular end, of a process that had none".to_owned(),
+            });
+        }
     } else if has_claim && report.ended_irregularly && !context.during_import {
         notes.push("its process ended while its result was being described".to_owned());
     }
