@@ -87,10 +87,12 @@ pub(crate) fn build_outcome(report: &InitReport, context: &ReportContext<'_>) ->
     let result = if is_unusable { GuestResult::NoReport } else { result };
     let mut violations = collect_violations(report, &guest_report, context);
     if has_forged_end {
-        violations.push(PolicyViolation {
-            kind: FORGED_REPORT.to_owned(),
-            detail: "the report of a regular end, of a process that had none".to_owned(),
-        });
+        if !violations.iter().any(|violation| violation.kind == FORGED_REPORT) {
+            violations.push(PolicyViolation {
+                kind: FORGED_REPORT.to_owned(),
+                detail: "the report of a regular end, of a process that had none".to_owned(),
+            });
+        }
     } else if has_claim && report.ended_irregularly && !context.during_import {
         notes.push("its process ended while its result was being described".to_owned());
     }
@@ -541,6 +543,14 @@ mod tests {
         InitReport { total_ns: SECOND_NS, user_ns, system_ns, ..InitReport::default() }
     }
 
+    fn build_reported_violation(kind: &str) -> Vec<u8> {
+        let mut out = crate::wire::marshal::MarshalWriter::default();
+        out.open_list(2);
+        out.write_str(kind);
+        out.write_str("in the words of the guest");
+        out.0
+    }
+
     #[test]
     fn a_full_report_is_forged_when_the_process_is_known_to_have_ended_otherwise() {
         let module = ModuleRef { name: "m".to_owned(), path: None };
@@ -567,6 +577,12 @@ mod tests {
             assert_eq!(outcome.verdict == Verdict::Violated, is_forged, "{report:?}");
             assert_eq!(outcome.violations.len(), usize::from(is_forged));
             assert_ne!(outcome.verdict, Verdict::Returned);
+            // What the guest says of a forgery makes none of it undone.
+            let reported_violations = vec![build_reported_violation(FORGED_REPORT)];
+            let confessed = InitReport { reported_violations, ..report.clone() };
+            let outcome = build_outcome(&confessed, &context());
+            let is_named = outcome.violations.iter().any(|it| it.kind == FORGED_REPORT);
+            assert_eq!(is_named, is_forged, "{confessed:?}");
             // An import goes on after its report, and may be stopped then.
             let import = build_outcome(&report, &context().for_import(&call.limits));
             assert!(!matches!(import.verdict, Verdict::Returned | Verdict::Violated), "{report:?}");
