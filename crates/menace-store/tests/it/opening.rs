@@ -16,7 +16,7 @@ fn the_directory_is_made_and_the_file_is_what_it_should_be() {
     let connection = Connection::open(store.path()).unwrap();
     let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
-    assert_eq!(query_number(store.path(), "PRAGMA user_version"), 4);
+    assert_eq!(query_number(store.path(), "PRAGMA user_version"), 5);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_newer_schema_is_refused_and_left_alone() {
     let error = Store::open(directory.path(), DATABASE_URL).unwrap_err();
     let message = error.to_string().replace(&*directory.path().to_string_lossy(), "DATA");
     insta::assert_snapshot!(message, @"`DATA/menace.db` was written by a newer version (its schema \
-        is 99, this one knows 4); update Menace, or set SANDBOX_DATA_DIR to another directory");
+        is 99, this one knows 5); update Menace, or set SANDBOX_DATA_DIR to another directory");
     assert_eq!(query_number(&path, "PRAGMA user_version"), 99);
 }
 
