@@ -65,8 +65,8 @@ impl SandboxError {
         Ok(Outcome::of_result(result))
     }
 
-    /// The same of an import, which leaves nothing outside: it can be made again also when the
-    /// sandbox went while it was asked.
+    /// Whether the sandbox was lost before or during an import. An import leaves nothing outside of
+    /// the sandbox, so that it can be made again.
     pub(crate) fn failed_before_import(&self) -> bool {
         let is_gone =
             |kind| matches!(kind, io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof);

@@ -21,6 +21,11 @@ impl FindingFilter {
         self.min_confidence.unwrap_or(FindingAssessment::DEFAULT_MIN_CONFIDENCE)
     }
 
+    /// Whether the user set a threshold.
+    pub(crate) fn is_set(&self) -> bool {
+        self.min_confidence.is_some()
+    }
+
     pub(crate) fn shows_record(&self, failure: &FailureRecord) -> bool {
         failure.is_shown(self.min_confidence())
     }

@@ -15,7 +15,7 @@ if False:  # for type checkers only: nothing is loaded at run time
 
     from runtime.mailbox import Mailbox
 
-# Of any kind; beyond them, the first of each kind.
+# Violations that are kept; beyond them, only the first one of each kind is.
 MAX_VIOLATIONS = 32
 MAX_DIRECTORIES = 2000
 MAX_DETAIL_CHARS = 500

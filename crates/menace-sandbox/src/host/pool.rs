@@ -80,7 +80,7 @@ impl SandboxPool {
     }
 
     /// Returns a sandbox with nothing imported: a spare, or a new one.
-    pub(crate) fn start(&self, spec: &SandboxSpec) -> Result<SandboxHandle, SandboxError> {
+    pub(crate) fn take_or_start(&self, spec: &SandboxSpec) -> Result<SandboxHandle, SandboxError> {
         let key = spec.before_import();
         let spare = self.take_spare(&key).and_then(|mut sandbox| {
             // Fails for a spare that was killed while it waited.

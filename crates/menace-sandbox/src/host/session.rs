@@ -88,7 +88,7 @@ impl LocalSession {
             self.poll_second_sandbox();
             return Ok(true);
         }
-        let mut sandbox = self.pool.start(&self.spec)?;
+        let mut sandbox = self.pool.take_or_start(&self.spec)?;
         let mut report = match sandbox.import(module, &self.spec.import_limits) {
             Err(error) if error.failed_before_import() => {
                 tracing::debug!("a sandbox was gone before it was needed: {error}");
@@ -138,7 +138,7 @@ impl LocalSession {
     fn run_without_import(&mut self, call: &Call) -> Result<Outcome, SandboxError> {
         let mut sandbox = match self.sandboxes.unimported.take() {
             Some(sandbox) => sandbox,
-            None => self.pool.start(&self.spec)?,
+            None => self.pool.take_or_start(&self.spec)?,
         };
         let report = match sandbox.call(call, false) {
             Err(error) if error.failed_before_call() => {

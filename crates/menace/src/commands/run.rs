@@ -143,7 +143,7 @@ pub(crate) struct RunCommand {
     findings: FindingFilter,
 
     /// Show all findings, however unlikely, and also those that have the same root as another one.
-    #[arg(long)]
+    #[arg(long, requires = "assess")]
     all: bool,
 
     /// Write the report as JSON to this file, whatever is printed.
@@ -184,6 +184,11 @@ impl RunCommand {
         let settings = &context.settings;
         if self.repo.as_deref() == Some("") {
             return Err(CommandError::Request(anyhow!("--repo is empty: give it a directory")));
+        }
+        if self.findings.is_set() && !self.assess {
+            return Err(CommandError::Request(anyhow!(
+                "--min-confidence has no effect without --assess: add it, or leave both out"
+            )));
         }
         let sections = self.selection.read()?;
         // Mistakes in arguments and files are reported before the first call.

@@ -65,6 +65,16 @@ fn what_a_maintainer_would_fix_is_shown_and_what_python_promises_is_not() {
 }
 
 #[test]
+fn flags_that_would_have_no_effect_are_refused() {
+    let place = make_repo();
+    for flags in [&["--all"][..], &["--min-confidence", "0.5"]] {
+        let ran = place.run(&[&["run", "--repo", "repo"], flags].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("--assess"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_snippet_shows_its_finding_in_a_plain_interpreter() {
     let place = make_repo();
     let report = run(&place, &["--format", "json"]).json();
